@@ -1,7 +1,4 @@
-"""The base of all engines: start and end a run, record its turns and verdicts, and publish its progress.
-
-Engines that make no call while a debate waits replay each debate from the stored replies.
-"""
+"""The base of all engines: start and end a run, record its turns and verdicts, and publish its progress."""
 
 from __future__ import annotations
 
@@ -49,8 +46,7 @@ class RunTotals:
     """Totals of a run over all its sessions, and the rate of this one.
 
     The seconds of ``so_far`` are those of earlier sessions; ``started`` is the time of a monotonic clock, later by the
-    time in which the process was suspended. Without ``priced``, a model has no known price, and the cost is unknown
-    from the start, not only from its first reply on.
+    time in which the process was suspended. Without ``priced``, the cost is unknown from the start.
     """
 
     so_far: RunStatus
@@ -299,7 +295,7 @@ class Engine(ABC):
         )
 
     def _record_turn(self, pending: PendingTurn, reply: Reply, *, cached: bool) -> None:
-        """Publish a finished turn and queue it for the store, unless it has the reply of an earlier turn."""
+        """Publish and store a finished turn, unless it has the reply of an earlier turn."""
         if reply is pending.equal:
             return
         cached = cached or reply.run_id != self.run_id

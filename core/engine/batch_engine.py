@@ -1,8 +1,7 @@
 """The batch engine: all debates one stage at a time, each stage a few files of requests.
 
-No debate stays in memory while its replies are outstanding, which may take hours. Each pass replays the debates from
-the stored replies and submits the requests without a reply. A process that was closed for a day therefore continues
-where it stopped.
+No debate stays in memory while its replies are outstanding, which may take hours. Each stage replays the debates from
+the stored replies and submits the requests without a reply.
 """
 
 from __future__ import annotations
@@ -151,10 +150,7 @@ class BatchEngine(ReplayingEngine):
                 await self._end_unneeded_jobs()
 
     async def _submit_stage(self, ids: Sequence[str], folder: Path, *, only_open: bool = False) -> None:
-        """Replay the debates on these documents and submit their next requests.
-
-        ``only_open`` defers every request that is not in an open batch.
-        """
+        """Replay debates and submit their next requests; ``only_open`` defers those that are not in an open batch."""
         files = BatchFiles(folder, self.run_id, self._max_requests, self._send)
         self._deferred = {}
         try:
@@ -233,10 +229,7 @@ class BatchEngine(ReplayingEngine):
         self._track(replace(job, remote_id=remote))
 
     async def _submit(self, server: BatchServer, path: Path, name: str) -> str:
-        """Submit a file. After an error that may hide its arrival, search for it before it is submitted again.
-
-        The job of a file that may have arrived stays open, and the next session searches for it.
-        """
+        """Submit a file. After an error that may hide its arrival, search for it here or in the next session."""
         may_have_arrived = False
 
         async def attempt() -> str:
@@ -321,10 +314,7 @@ class BatchEngine(ReplayingEngine):
         return states, ready
 
     async def _end_unneeded_jobs(self) -> None:
-        """Cancel the batches of this run that no debate waits for, and collect what the server bills for them.
-
-        Their replies are in the store by now, or their documents are no longer in the project.
-        """
+        """Cancel the batches of this run that no debate waits for any more, and collect what the server bills."""
         jobs = {job.name: job for job in self._jobs_out.values() if job.run_id == self.run_id}
         if self.settings.engine.batch_dir:  # no server bills them
             for name in jobs:
@@ -396,8 +386,8 @@ class BatchEngine(ReplayingEngine):
     ) -> tuple[Sequence[str], Sequence[ModelError], bool]:
         """Commit the replies in the outputs of a job, and record the errors.
 
-        Rows come in any order and may come twice. If a request has both an error and a reply, the reply counts. Return
-        the keys without a row, the errors of failed requests, and True if an output is gone.
+        Of several rows for a request, the first reply counts. Return the keys without a row, the errors of failed
+        requests, and True if an output is gone.
         """
         missing = dict.fromkeys(job.keys)
         failed: dict[str, Mapping[str, Any]] = {}
@@ -470,10 +460,7 @@ class BatchEngine(ReplayingEngine):
         return failures
 
     def _record_failure(self, job: BatchJob, key: str, error: ModelError) -> None:
-        """Record a failed request: it is submitted again, or its debate gets the error.
-
-        A request with a parameter that the server refuses is submitted again without it.
-        """
+        """Record a failed request: it is submitted again, without refused parameters, or its debate gets the error."""
         waiting = self._waiting.get(key, _NOT_AWAITED)
         is_awaited = waiting is not _NOT_AWAITED
         differs = is_awaited and self._batches.learn(job.role_model, error, waiting.params)
@@ -504,11 +491,7 @@ class BatchEngine(ReplayingEngine):
                 self.sink.attempt(replace(attempt, document_id=document_id, usage=Usage(), cost_usd=0.0))
 
     def _batch_refused(self, job: BatchJob, problem: str) -> None:
-        """Handle a refused batch.
-
-        If the account's quota is exceeded, later batches are smaller and submitted one after another. For any other
-        reason the run pauses.
-        """
+        """Submit smaller batches one after another if the account's quota is exceeded, else pause the run."""
         if _QUOTA_EXCEEDED.search(problem) and len(job.keys) > 1:
             self._max_requests = max(1, len(job.keys) // 2)
         else:
@@ -527,10 +510,7 @@ class BatchEngine(ReplayingEngine):
 
 
 async def cancel_jobs(run_id: str, jobs: Iterable[BatchJob], batches: BatchLibrary, folder: str) -> str:
-    """Ask the servers to cancel those jobs that belong to a run, all at the same time.
-
-    Returns a sentence on the jobs that no server has cancelled within ``CANCELLING_SECONDS``; empty without any.
-    """
+    """Cancel the jobs of a run. Return a sentence on those not cancelled within ``CANCELLING_SECONDS``, or ""."""
 
     async def cancel(job: BatchJob) -> str:
         """Return the connection if the job is not cancelled, else an empty string."""

@@ -1,8 +1,4 @@
-"""Limits on the calls of a run: how many at once to a server, its quotas, and the budget.
-
-Concurrency adapts to HTTP 429 (AIMD). There is one limiter for each address and run. The budget is a ceiling in dollars
-that holds while calls are in flight.
-"""
+"""Limits on the calls of a run: concurrency per server, adapted to HTTP 429 (AIMD), and the budget in dollars."""
 
 from __future__ import annotations
 
@@ -17,24 +13,19 @@ from core.llm.quotas import Quota
 from core.runs import total_cost
 
 MAX_LIMITED_IN_A_ROW = 4
-"""Rejected calls in a row, and at least as many as may be in flight, after which all calls to the server wait.
+"""Rejected calls in a row, and at least as many as may be in flight, after which all calls wait as the server asked.
 
-They wait as long as the server asked for. A 429 among successes delays only its own call: stopping all calls for each
-one would cost far more than it saves.
+A 429 among successes delays only its own call.
 """
 
 WINDOW, MAX_REJECTED = 20, 0.3
-"""The last calls that are considered, and the share of rejected ones from which the concurrency is reduced.
-
-Below that share, retries handle the 429s, and a lower concurrency would only slow the run.
-"""
+"""The last calls that are considered, and the share of rejected ones from which the concurrency is reduced."""
 
 MIN_CALLS = 8
 DECREASE = 0.7
 """Factor on the calls in flight when the concurrency is reduced.
 
-Up to that concurrency it grows by one per round of successful calls, beyond it at a tenth of that speed, because a
-number that was too high recently may still be too high.
+Up to that number it grows by one per round of successful calls, beyond it at a tenth of that speed.
 """
 
 RECOVERY = 1.02

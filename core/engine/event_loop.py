@@ -16,10 +16,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 YOUNG, MIDDLE, OLD = 20_000, 20, 20
-"""Thresholds of Python's garbage collector: new objects per collection, and collections per older generation.
-
-The defaults cost a run a seventh of its processor time, mostly for modules that never change.
-"""
+"""Thresholds of the garbage collector; the defaults cost a run a seventh of its processor time."""
 
 
 def tune_garbage_collection() -> None:

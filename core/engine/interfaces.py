@@ -1,7 +1,4 @@
-"""Interfaces of the engine: a store for replies, a sink for what a run does, and a record of batches.
-
-The store implements them, except on the workers of Ray.
-"""
+"""Interfaces of the engine: a store for replies, a sink for what a run does, and a record of batches."""
 
 from __future__ import annotations
 
@@ -112,10 +109,7 @@ class BatchJobs(Protocol):
     """Record of submitted batches, so that no request is submitted twice, even after a crash."""
 
     async def open_jobs(self, folder: str) -> Sequence[BatchJob]:
-        """Return the open jobs of all runs whose ``batch_dir`` names this folder, oldest first.
-
-        Jobs in another place would seem to be lost.
-        """
+        """Return the open jobs of all runs whose ``batch_dir`` names this folder, oldest first."""
 
     async def begin(self, job: BatchJob) -> None:
         """Return once it is on disk that this job is about to be submitted."""
@@ -141,10 +135,7 @@ EmbedTexts: TypeAlias = "Callable[[RoleModel, Sequence[str]], Awaitable[npt.NDAr
 """Return the vectors of texts by a model of a server, each of length 1. Raises ModelError and BudgetSpent."""
 
 FindExamples: TypeAlias = Callable[[Document, EmbedTexts], Awaitable[Precedents]]
-"""Find the labelled examples for a document, in the pool that is frozen in the run.
-
-An engine awaits it before a debate begins, so that protocols look nothing up themselves.
-"""
+"""Find the labelled examples for a document, in the pool that is frozen in the run, before its debate begins."""
 
 
 async def no_examples(_document: Document, _embed: EmbedTexts | None = None) -> Precedents:

@@ -14,8 +14,7 @@ from core.runs import StopReason
 DEBATES_PER_SLOT = 2
 """Open debates per call in flight, so that a debate whose verdict is being written holds no slot."""
 BUILTIN_DEBATES = 256
-"""Open debates of a run with built-in models only, which mostly wait for commits. A paced run is there to be watched
-and opens no more than others."""
+"""Open debates of an unpaced run with built-in models only, which mostly wait for commits."""
 
 
 class LiveEngine(Engine):

@@ -147,8 +147,7 @@ def embed_stored(
 ) -> npt.NDArray[np.float32]:
     """Return the vectors of texts as ``embed_once`` does, and store the new ones. Raises ModelError.
 
-    Blocks a thread, in a loop of its own: the engine's may wait for this thread. ``on_paid`` is called with each new
-    vector.
+    Blocks a thread, in a loop of its own: the engine's may wait for it. ``on_paid`` is called with each new vector.
     """
 
     async def pay(chunk: Sequence[str]) -> None:
@@ -191,8 +190,7 @@ class ModelCaller:
     async def call(self, key: str, pending: PendingTurn) -> PaidCall:
         """Make a call, or wait for that of another debate, and return the committed reply.
 
-        Raises ModelError and BudgetSpent. The error of another debate's call is also recorded for this document, which
-        is then retried, too.
+        Raises ModelError and BudgetSpent. The error of a shared call is recorded for each of its documents.
         """
         is_own = False
 
@@ -226,9 +224,8 @@ class ModelCaller:
     async def _share(self, key: str, make: Callable[[], Awaitable[T]]) -> tuple[T, bool]:
         """Return the result of ``make``, and True if another task made the same call at the same time.
 
-        Tasks that need the same key share the call of the first, also those of other runs. If that one is cancelled,
-        another makes the call again. So does another run if the call fails: its budget, its time limits and its key for
-        the server may differ.
+        If that call is cancelled, another task makes it again. So does another run if it fails: its budget, its time
+        limits and its key for the server may differ.
         """
         calls = self.store.calls
         while (call := calls.get(key)) is not None:

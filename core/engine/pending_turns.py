@@ -22,10 +22,7 @@ from core.runs import RoleModel, RunSettings, Sampling
 
 
 def request_hash(models: ModelLibrary, request: Request, settings: RunSettings) -> str:
-    """Return the hash of a request, before any fallback for what a server refuses.
-
-    Requests with equal hashes send the same prompt to the same model within one iteration.
-    """
+    """Return the hash of a request, before any fallback for what a server refuses."""
     role_model = settings.role_models[request.role]
     return digest(
         {
@@ -111,10 +108,7 @@ class PendingTurn:
     """The earlier reply to the same request if it was cut and its limit cannot be raised: nothing is sent."""
 
     def key(self, retry_round: int, *output_limit: int) -> str:
-        """Return the key of the reply in the store; the round grows when an unreadable reply is requested again.
-
-        The key has the output limit if a smaller one has cut the stored reply.
-        """
+        """Return the key of the reply in the store, with the output limit if a smaller one has cut the stored reply."""
         return digest([self.hash, self.occurrence, retry_round, *output_limit])
 
     def started(self, run_id: str, *, cached: bool = False) -> Turn:
@@ -145,11 +139,7 @@ class PendingTurn:
 
 
 class Debate:
-    """The debate on one document.
-
-    ``pending`` are the turns whose replies it needs; ``verdict`` is set when it has ended. Sending the same replies
-    leads to the same place, so a run resumes by replaying its debates.
-    """
+    """The debate on one document: ``pending`` are the turns whose replies it needs; ``verdict`` is set at its end."""
 
     def __init__(
         self, document: Document, settings: RunSettings, models: ModelLibrary, precedents: Precedents | None = None
@@ -233,12 +223,10 @@ async def find_reply(
 ) -> tuple[str, Reply | None]:
     """Return the key of a pending turn's reply and the stored reply, parsed; None if it has to be paid for.
 
-    The turn's ``equal`` reply stands in for a missing one only: a second reply may have been stored before the limit of
-    the server was known.
-
-    A stored reply that was cut by a smaller output limit than would be sent now is passed over. One that is unreadable
-    is passed over as often as its document was retried, by ``retry_rounds``, and also if a later retry has a
-    readable one. So a rerun gives the same verdicts as a run that was retried.
+    The turn's ``equal`` reply stands in for a missing one only: a second one may have been stored before the limit of
+    the server was known. A reply that was cut by a smaller limit than would be sent now is passed over. An unreadable
+    one is passed over as often as its document was retried, by ``retry_rounds``, and if a later retry has a readable
+    one: a rerun gives the same verdicts as a run that was retried.
     """
     unreadable: tuple[str, Reply] | None = None
     retry_round = 0

@@ -25,11 +25,7 @@ STOPPING = (Unreachable, Unauthorised, NoSuchModel)
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The result of one request to a role model.
-
-    ``error`` is None if it replied. ``in_format`` is True if the reply had a readable decision line.
-    ``refused_params`` are parameters that the server refused.
-    """
+    """The result of one request to a role model; ``in_format`` is True if the reply had a readable decision line."""
 
     role_model: RoleModel
     roles: tuple[str, ...]

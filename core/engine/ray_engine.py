@@ -1,8 +1,7 @@
-"""The Ray engine: debates on the machines of a Ray cluster, with their replies merged into the project.
+"""The Ray engine: debates on the machines of a Ray cluster, which all have access to the job's folder.
 
 Documents are written as Parquet. Each reply comes back through a log of files as soon as it is paid for, and the status
-of each debate as Parquet. Here every debate is then replayed from its replies, so turns and verdicts are made as in any
-other run. All machines must be able to access the job's folder.
+of each debate as Parquet. Every debate is then replayed here from its replies.
 """
 
 from __future__ import annotations
@@ -48,7 +47,6 @@ class RayEngine(ReplayingEngine):
 
     Pausing and stopping end the job. The replies that its workers paid for are in the log by then, and are merged now
     or when the run resumes. So are failed attempts, but not those that were under way when a worker was ended.
-    ``folder`` is the one in which each run has a folder of its own.
     """
 
     def __init__(self, work: Work, dependencies: Dependencies, models: ModelLibrary, folder: Path) -> None:

@@ -23,10 +23,7 @@ ROWS = 25
 """Documents per block. After a worker dies, its block is debated again from the logged replies."""
 
 CPUS = 0
-"""Processors that a worker reserves.
-
-A worker mostly waits for replies, and reading and writing must run beside it even on a machine with one processor.
-"""
+"""Processors that a worker reserves: it mostly waits, and reading and writing must run beside it."""
 
 LOCAL = "local"
 """Address of a new cluster on this machine."""
@@ -60,10 +57,7 @@ def cluster_address(address: str) -> str:
 
 
 def require_cluster(address: str) -> None:
-    """Raise UsageError if nothing listens at the address of the cluster.
-
-    Ray finds the cluster of ``auto`` itself, and starts the one of ``local``.
-    """
+    """Raise UsageError if nothing listens at the address of the cluster, unless Ray finds or starts it itself."""
     address = cluster_address(address)
     if address in ("auto", LOCAL):
         return

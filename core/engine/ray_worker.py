@@ -1,7 +1,7 @@
 """A Ray worker: debates a block of documents like a live run.
 
-It writes each reply and each failed attempt to the shared folder. Each process writes its own file, so that workers on
-many machines share replies. Failed attempts are files of their own, which are deleted when they are merged.
+Each process writes its replies to a file of the shared folder, and each failed attempt to a file that is deleted when
+it is merged.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ class _WorkerSink:
 class DebateWorker:
     """A worker, created once in each process and called with one block of the table after another.
 
-    Its concurrency and its rate limits are its share of those of the run. Each block begins with unused rates, but with
-    the capabilities of models that the driver and earlier blocks learned.
+    Its concurrency and its rate limits are its share of those of the run.
     """
 
     def __init__(self, folder: str) -> None:
@@ -171,9 +170,9 @@ class ReplyLogReader:
     ``offsets`` are the bytes read so far by name of a file.
     """
 
-    def __init__(self, folder: Path, offsets: Mapping[str, int] | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.offsets: dict[str, int] = dict(offsets or {})
+        self.offsets: dict[str, int] = {}
 
     def new_replies(self) -> Iterator[Reply]:
         """Yield replies written since the last call.

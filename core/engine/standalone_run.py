@@ -1,7 +1,4 @@
-"""Run a generator of requests that belongs to no run.
-
-The requests that create personas, for example, are sent, stored, and never paid twice.
-"""
+"""Run a generator of requests that belongs to no run, such as one that creates personas."""
 
 from __future__ import annotations
 
@@ -28,10 +25,9 @@ NO_DOCUMENT = Document("", {})
 
 @dataclass(slots=True)
 class Spent:
-    """Requests, calls, tokens and cost so far. ``cost_usd`` is None as soon as one price is unknown.
+    """Answered requests, calls, tokens and cost so far; ``cost_usd`` is None as soon as one price is unknown.
 
-    ``requests`` are those that were answered, from the store or by a call. Tokens and cost are those of all calls, also
-    of those without a reply, as far as known.
+    Tokens and cost are also those of calls without a reply, as far as known.
     """
 
     requests: int = 0
@@ -136,10 +132,7 @@ async def run_until_usable(
     on_progress: Callable[[int, int], None] = lambda _done, _asked: None,
     seconds: float | None = None,
 ) -> tuple[T, Spent]:
-    """Run a generator as ``run_standalone`` does, from new replies if those in the store give no usable result.
-
-    Otherwise a model whose reply could not be read would never be asked again.
-    """
+    """Run a generator as ``run_standalone`` does, from new replies if those in the store give no usable result."""
     for occurrence in itertools.count():
         result, spent = await run_standalone(
             start(), settings, models, store, on_progress, seconds, occurrence=occurrence

@@ -36,10 +36,7 @@ _CONTEXT = re.compile(
 
 
 def share_that_fits(message: str) -> float | None:
-    """Return the share of a prompt that fits according to a server's message, at most ``MARGIN``.
-
-    It is the context over the requested tokens, with a margin; None if the message does not contain both numbers.
-    """
+    """Return the share of a prompt that fits: context over requested tokens, with a margin; None if not stated."""
     words = message.partition(": ")[2] or message  # without the names of connection and model
     if _UNCOUNTED.search(words):
         return None

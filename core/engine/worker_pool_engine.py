@@ -1,8 +1,7 @@
 """The engine for long runs of the built-in model: debates in worker processes, one for each processor.
 
-A debate with the built-in model depends only on its document and settings and waits for nothing, so the live engine
-computes on one processor. Here workers receive blocks of documents and return their debates, which this process stores
-in the order of the documents. Stored values equal those of the live engine, except for times.
+Workers receive blocks of documents and return their debates, which this process stores in the order of the documents.
+Stored values equal those of the live engine, except for times.
 
 A worker (``python -m core.engine.worker_pool_engine``) exchanges pickles with its parent over standard input and
 output, and ends when the parent does. ``multiprocessing`` would import the caller's main module in each worker, which a

@@ -49,8 +49,7 @@ _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 class BatchState:
     """Status of a batch.
 
-    ``outputs`` are the files with replies and errors. ``problem`` is the reason why the batch was refused (nothing was
-    requested and nothing is billed). A cancelled batch may have some replies.
+    ``outputs`` are the files with replies and errors. ``problem`` is the reason why the batch was refused, unbilled.
     """
 
     ended: bool
@@ -154,8 +153,7 @@ class FolderBatches:
 
     A batch is its input file. Its outputs are the files beside it that begin with its name, and later files with
     replies to its requests. The batch has ended when the outputs have a row for each request, or when they have some
-    and have not changed for ``SETTLED`` seconds. Missing replies are requested again in another file; a slow program
-    may still write them to the first one. Names come from a project file, so folders in them are ignored.
+    and have not changed for ``SETTLED`` seconds. Names come from a project file, so folders in them are ignored.
     """
 
     SETTLED = 120.0
@@ -290,10 +288,7 @@ class BatchLibrary:
     def body(
         self, role_model: RoleModel, request: Request, settings: RunSettings
     ) -> tuple[Mapping[str, Any], Mapping[str, Any], tuple[str, ...]]:
-        """Return the body of a live call, adapted to the server and not streamed.
-
-        Its parameters, for ``learn``, and the names of those that were left out, for ``reply``, follow.
-        """
+        """Return the body, its parameters for ``learn``, and the names of those that were left out, for ``reply``."""
         model_request = self._library.build_request(None, role_model, request, settings)
         capabilities = self._library.capabilities.get(model_request.connection, role_model.model)
         wanted = openai_chat.optional(model_request)
@@ -318,10 +313,7 @@ class BatchLibrary:
         prompt_characters: int,
         unsent: tuple[str, ...] = (),
     ) -> Reply:
-        """Return the reply in a row to a request, which may lack its messages. Raises ModelError.
-
-        ``unsent`` are the names of the parameters that were left out.
-        """
+        """Return the reply in a row to a request, which may lack its messages. Raises ModelError."""
         key = self._keys.get(role_model.base_url)
         request = replace(
             self._library.build_request(key, role_model, role_request, settings),

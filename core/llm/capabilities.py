@@ -16,11 +16,7 @@ from core.llm.connections import Connection
 from core.prompts import Message
 
 SchemaLevel: TypeAlias = Literal["", "full", "plain", "ignored", "none"]
-"""Support for JSON schemas at a server.
-
-Empty: not tried yet; ``full``: supported; ``plain``: supported without lengths and counts; ``ignored``: accepted but
-not followed; ``none``: refused.
-"""
+"""Support for JSON schemas: not tried yet, full, without lengths and counts, accepted but not followed, refused."""
 
 REMEMBERED_SECONDS = 7 * 86_400.0
 """Age in seconds up to which ``recall`` accepts capabilities; older ones are dropped, because models are replaced."""
@@ -235,10 +231,7 @@ _OF_MODELS = {"context", "reasons", "seed", "logprobs", "in_format", "at"}
 
 
 class Capabilities:
-    """``ModelCapabilities`` for each (address, model).
-
-    Safe to read from other threads than the engine's, because each method uses the dict in one atomic operation.
-    """
+    """``ModelCapabilities`` for each (address, model), which any thread may read."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], ModelCapabilities] = {}
@@ -283,10 +276,7 @@ class Capabilities:
             self._known.setdefault((row["base_url"], row["model"]), ModelCapabilities(**known))
 
     def lower_limits(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Take over the lowest limits that other processes of the same run met, also at servers on this machine.
-
-        Lower limits stay: a process that never met a limit may write its rows last.
-        """
+        """Take over the lowest limits that other processes of the same run met, also at servers on this machine."""
         for row in rows:
             known = self._known.setdefault((row["base_url"], row["model"]), ModelCapabilities())
             known.max_output_tokens = _lowest(known.max_output_tokens, row["max_output_tokens"])

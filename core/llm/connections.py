@@ -155,10 +155,7 @@ def check_key(connection: Connection, others: Iterable[Connection]) -> None:
 
 
 def other_spelling(connection: Connection, others: Iterable[Connection]) -> Connection | None:
-    """Return a connection to another server whose name is another spelling of this one's, None without one.
-
-    Both would get a key that is set in the environment later.
-    """
+    """Return a connection to another server whose name has the same variable as this one's, None without one."""
     variable = connection.environment_variables[0]
     spelled = (other for other in others if other.name != connection.name)
     same = (other for other in spelled if other.environment_variables[0] == variable)

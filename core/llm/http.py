@@ -107,11 +107,7 @@ def reuse_tracing() -> aiohttp.TraceConfig:
 
 
 async def _post_reconnecting(session: aiohttp.ClientSession, url: str, **options: Any) -> aiohttp.ClientResponse:
-    """Return the response to a POST, on a new connection if a reused one was closed.
-
-    A server may close a connection after any reply (llama.cpp does so after each stream, whatever its headers say), and
-    that shows only with the next request.
-    """
+    """Return the response to a POST, on a new connection if a reused one was closed, as llama.cpp does silently."""
     while True:
         trace = SimpleNamespace(reused=False)
         try:
@@ -132,10 +128,7 @@ async def read_start(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
 
 
 async def drain(response: aiohttp.ClientResponse) -> None:
-    """Read a complete response to its end, if the end comes at once.
-
-    Many servers send the end separately, and only a connection that was read to its end can serve the next call.
-    """
+    """Read a complete response to its end, if it comes at once: only then the connection serves the next call."""
     if response.content.at_eof():
         return
     with contextlib.suppress(aiohttp.ClientError, TimeoutError, RuntimeError):

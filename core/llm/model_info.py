@@ -48,10 +48,9 @@ class ModelInfo:
 async def fetch_model_info(
     session: aiohttp.ClientSession, connection: Connection, key: str | None, model: str
 ) -> ModelInfo:
-    """Return the published information on a model.
+    """Return the published information on a model: from its server, or from genai-prices.
 
-    Sources are Ollama's show, llama.cpp's props, the list of models, and genai-prices. Empty for the built-in model and
-    for servers that do not answer within ``FACT_SECONDS``.
+    Empty for the built-in model and for servers that do not answer within ``FACT_SECONDS``.
     """
     if connection.is_builtin:
         return ModelInfo()
@@ -131,10 +130,7 @@ LIST_BYTES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """A model at a server.
-
-    Only Ollama reports ``size_bytes``, ``family``, ``parameters`` and ``loaded`` (in memory).
-    """
+    """A model at a server; only Ollama reports more than its name. ``loaded`` means in memory."""
 
     name: str
     size_bytes: int | None = None

@@ -1,7 +1,4 @@
-"""The models of all connections behind one interface.
-
-A request is sent in either API, adapted to the server, and again without the parameters that the server refuses.
-"""
+"""The models of all connections behind one interface."""
 
 from __future__ import annotations
 
@@ -51,10 +48,7 @@ def _embed_for_request(role_model: RoleModel, texts: Sequence[str]) -> embedding
 
 
 class ModelLibrary:
-    """Connections by name, one HTTP session, and the known capabilities of each server.
-
-    Use and close it within one event loop.
-    """
+    """Connections by name, one HTTP session, and the known capabilities. Use and close it within one event loop."""
 
     def __init__(self, connections: Iterable[Connection] = ()) -> None:
         self.connections: dict[str, Connection] = {
@@ -85,10 +79,7 @@ class ModelLibrary:
         self.connections.pop(name, None)
 
     def connection(self, name: str, address: str = "") -> Connection:
-        """Return the connection with this name.
-
-        Raises UsageError, which lists the known ones, and the ``address`` that a run used.
-        """
+        """Return the connection with this name. Raises UsageError with the ``address`` that a run used."""
         try:
             return self.connections[name]
         except KeyError:
@@ -114,10 +105,7 @@ class ModelLibrary:
         return role_model.model_copy(update={"base_url": connection.base_url})
 
     def pin_vectors(self, role_model: RoleModel, codebook: Codebook) -> RoleModel:
-        """Return the role model with the vectors that the built-in model uses, so that a run keeps them.
-
-        Only a choice needs them, for texts without any word of the codebook.
-        """
+        """Return the role model with the built-in model's vectors, which a choice without any known word needs."""
         is_lexical = role_model.is_builtin and role_model.model == LEXICAL_MODEL
         if self.embedder_spec and codebook.kind == "choice" and is_lexical:
             return role_model.model_copy(update={"model": f"{role_model.model}@{self.embedder_spec}"})
@@ -134,7 +122,7 @@ class ModelLibrary:
     ) -> Reply:
         """Send one request and return its reply, without retries. Raises ModelError.
 
-        ``embed`` embeds texts for a built-in model that compares vectors of a server. None stores no vectors.
+        ``embed`` embeds texts for a built-in model that compares vectors of a server.
         """
         if role_model.is_builtin:
             _embed.set(embed or self._embed_unstored)
@@ -314,10 +302,9 @@ class ModelLibrary:
         return self._quotas[address]
 
     def salt(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, object]:
-        """Return the values in addition to the messages that belong in the key of a reply.
+        """Return what a reply depends on in addition to its messages, for its key.
 
-        The built-in model reads structured inputs and changes with Moot, so its version, the codebook and its role
-        belong in the key. A server's reply depends only on the request, so only the intended schema is added.
+        For a server that is the intended schema, for the built-in model its version, the codebook and the role.
         """
         if not role_model.is_builtin:
             schema = request_schema(role_model.sampling, request, settings.codebook)
@@ -346,10 +333,7 @@ class ModelLibrary:
         return self.server_embedder(role_model)(texts)
 
     def _classifier(self, wanted: str) -> classifier_replies.ClassifierModel:
-        """Return the classifier with this hash. Raises NoSuchModel, which prevents the start of a run.
-
-        An empty hash names no classifier: the projects that are open have different ones.
-        """
+        """Return the classifier with this hash. Raises NoSuchModel, also without a hash."""
         if not wanted:
             raise classifier_replies.not_trained()
         for find in tuple(self.classifiers):
@@ -488,9 +472,8 @@ class _Exchange:
     async def _without_schema(self, fault: ModelError, failed_before: bool) -> Reply:
         """Repeat the request without a schema after an error that does not name its cause.
 
-        The server may not support schemas. If the repetition succeeds, and an earlier request ``failed_before`` in the
-        same way, the schema was the cause. A single error may have passed by itself. If the repetition fails, the
-        original error is raised and nothing is learned.
+        If the repetition succeeds, and an earlier request ``failed_before`` in the same way, the schema was the cause.
+        If it fails, the original error is raised and nothing is learned.
         """
         refused_params = {name: [*values] for name, values in self.capabilities.refused_params.items()}
         tried = replace(self.capabilities, refused_params=refused_params, schema="none")

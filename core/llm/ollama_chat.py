@@ -27,11 +27,7 @@ _MAX_CHARACTERS_PER_TOKEN = 8
 
 
 def optional(request: ModelRequest) -> dict[str, Any]:
-    """Return the parameters that a server may refuse.
-
-    The reasoning effort is sent as a thinking level; ``minimal`` switches thinking off. Without an effort the model
-    decides.
-    """
+    """Return the parameters that a server may refuse; the effort ``minimal`` switches thinking off."""
     effort = request.role_model.sampling.reasoning_effort
     thinking = {"think": effort != "minimal" and effort} if effort else {}
     return {**request.sampling, **thinking, **request.extra_params}
@@ -74,10 +70,9 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
 
 
 def _context(request: ModelRequest, limit: int, capabilities: ModelCapabilities) -> int:
-    """Return the context to request in tokens: a power of two, at most the model's own context.
+    """Return the context to request in tokens: a power of two, at most the model's. Raises ContextTooLong.
 
-    It never shrinks, because Ollama reloads the model whenever the context changes. Raises ContextTooLong if the prompt
-    cannot fit.
+    It never shrinks, because Ollama reloads the model whenever the context changes.
     """
     least = request.role_request.characters // _MAX_CHARACTERS_PER_TOKEN
     if capabilities.context is not None and least > capabilities.context:

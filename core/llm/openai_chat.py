@@ -141,10 +141,7 @@ class _Events:
 
 
 def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bool = False) -> None:
-    """Add one event of a stream to the reply, or a whole reply, which has ``message`` in place of ``delta``.
-
-    An event that ``is_error`` may lack the key ``error``.
-    """
+    """Add one event of a stream to the reply, or a whole reply. An event that ``is_error`` may lack this key."""
     role_model = builder.request.role_model
     if (is_error and event) or event.get("error") or event.get("object") == "error":
         raise from_event(event.get("error") or event, role_model)
@@ -179,10 +176,7 @@ def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bo
 
 
 def _parts(content: Any) -> tuple[Any, str]:
-    """Return the text and the reasoning of a content.
-
-    Some servers send content as a part or a list of parts: strings, {type, text} and {type, thinking}.
-    """
+    """Return text and reasoning of a content: a text, a part, or a list of strings, {type, text}, {type, thinking}."""
     if isinstance(content, dict):
         content = [content]
     if not isinstance(content, list):

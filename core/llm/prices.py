@@ -31,10 +31,7 @@ class Price(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the price in ``IN/OUT`` or ``IN/CACHED/OUT``, in dollars per million tokens.
-
-        Raises UsageError for any other text.
-        """
+        """Return the price in ``IN/OUT`` or ``IN/CACHED/OUT``, in dollars per million tokens. Raises UsageError."""
         try:
             prompt, *others, completion = map(float, text.split("/"))
             (cached,) = others or (None,)
@@ -87,10 +84,7 @@ def provider_of(connection: Connection) -> str | None:
 
 @lru_cache(maxsize=4096)
 def list_price(connection: Connection, model: str) -> Price | None:
-    """Return the published price for a typical prompt length, None if unknown.
-
-    The built-in model costs nothing, and neither do the models that Ollama runs on this machine.
-    """
+    """Return the published price, None if unknown; 0 for built-in models and those of Ollama on this machine."""
     if connection.is_builtin or (
         connection.dialect == "ollama" and connection.local and not connection.is_cloud(model)
     ):

@@ -39,10 +39,9 @@ Send = Callable[[Request, Sampling, Mapping[str, Any]], Awaitable[Reply]]
 
 
 async def probe_capabilities(send: Send, capabilities: ModelCapabilities) -> None:
-    """Probe seed, log probabilities and schema, and record the results in ``capabilities``.
+    """Probe seed, log probabilities and schema with four or five requests, and record them in ``capabilities``.
 
-    ``capabilities`` learns from refusals by itself. Other failures leave a capability unknown. Sends four requests, or
-    five if one is answered only without its schema, perhaps by chance.
+    It learns from refusals by itself. Other failures leave a capability unknown.
     """
     in_schema = Sampling(json_schema="on", max_tokens=TOKENS)
     free = Sampling(temperature=1.0, seed=7, max_tokens=TOKENS)

@@ -73,10 +73,7 @@ class ModelRequest:
         return messages
 
     def sent(self, body: Mapping[str, Any], schema: Schema | None) -> dict[str, Any]:
-        """Return the sent parameters by name, for ``ModelCapabilities.learn``.
-
-        ``schema`` is True with bounds, ``system`` if ``no_system`` would change the messages.
-        """
+        """Return the sent parameters by name, for ``ModelCapabilities.learn``; ``schema`` is True with bounds."""
         roles = [message["role"] for message in body["messages"]]
         system = "system" in roles or any(role == following for role, following in pairwise(roles))
         parameters = {**body, **body.get("options", {}), "system": system}
@@ -91,10 +88,7 @@ class ModelRequest:
 
 
 def encode_body(body: Mapping[str, Any]) -> bytes:
-    """Return a body as JSON.
-
-    Lone surrogates are replaced; integers beyond 64 bits are sent as they are, for the server to refuse.
-    """
+    """Return a body as JSON, without lone surrogates. Integers may have any size."""
     try:
         return orjson.dumps(body)
     except orjson.JSONEncodeError:
@@ -126,10 +120,7 @@ def request_schema(sampling: Sampling, request: Request, codebook: Codebook) -> 
 
 
 def schema_for(request: Request, codebook: Codebook) -> Schema:
-    """Return the schema of a reply form. Every key is required and no other is allowed, as strict servers demand.
-
-    A reply that is the answer alone has neither reasoning nor quotes.
-    """
+    """Return the schema of a reply form. Every key is required and no other is allowed, as strict servers demand."""
     reasoning: Schema = {"reasoning": {"type": "string", "maxLength": REASON_CHARACTERS}}
     quotes: Schema = {"quotes": {"type": "array", "items": _QUOTE, "maxItems": QUOTES}}
     name = {"label": {"type": "string", "enum": list(codebook.names)}}

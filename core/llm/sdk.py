@@ -102,8 +102,7 @@ _HEADERS = frozenset({
 def _hooks(key: str | None, max_bytes: int) -> dict[str, list[Any]]:
     """Return the hooks of a client for its headers, and to end a response of more than ``max_bytes`` with ValueError.
 
-    The packages take headers from environment variables, such as OLLAMA_API_KEY and OPENAI_ORG_ID, and would send
-    these keys and names to any server. Only ``key`` is sent.
+    The packages would send environment variables such as OLLAMA_API_KEY and OPENAI_ORG_ID to any server.
     """
 
     async def clean(request: Any) -> None:

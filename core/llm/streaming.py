@@ -42,16 +42,12 @@ _CARRIAGE = re.compile(rb"\r(?!\Z)")
 class Lines:
     """Async iterator over lists of complete lines of a response, without line ends; a list may be empty.
 
-    Lines end with LF, CRLF or CR; the last line may have no end. A byte order mark at the start is removed.
+    Lines end with LF, CRLF or CR; the last line may have no end. A byte order mark at the start is removed. Pieces that
+    arrive within ``COALESCE_SECONDS`` of each other are read together, because waking the task for each token costs
+    more than reading it. With ``is_last``, when only the end of the stream is missing, a silence ends the iteration.
 
-    Pieces that arrive within ``COALESCE_SECONDS`` are read together, because waking the task for each token costs more
-    than reading the token. The first piece does not wait. Other tasks go on after ``LINES_AT_ONCE`` lines.
-
-    With ``is_last``, when only the end of the stream is missing, a silence ends the iteration, because some servers
-    never close a stream.
-
-    Raises Runaway if a line exceeds ``MAX_LINE`` bytes, and aiohttp's errors if the connection breaks, after
-    the complete lines. It is not a generator, because a generator that is left early costs the event loop a clean-up.
+    Raises Runaway if a line exceeds ``MAX_LINE`` bytes, and aiohttp's errors if the connection breaks, after the
+    complete lines. It is not a generator, because a generator that is left early costs the event loop a clean-up.
     """
 
     def __init__(self, response: aiohttp.ClientResponse, role_model: RoleModel) -> None:
@@ -262,10 +258,7 @@ class ReplyBuilder:
         return self.max_tokens * CHARACTERS_PER_LIMIT + SPARE_CHARACTERS
 
     def add(self, text: Any, reasoning: Any) -> None:
-        """Add a piece; anything but a non-empty string is ignored.
-
-        Raises Runaway if the reply is far longer than its output limit allows.
-        """
+        """Add a piece; anything but a non-empty string is ignored. Raises Runaway far beyond the output limit."""
         for piece, is_reasoning in ((reasoning, True), (text, False)):
             if isinstance(piece, str) and (piece := self._join_surrogates(piece, is_reasoning)):
                 self._goes_on = bool(self.finish_reason)
@@ -312,10 +305,7 @@ class ReplyBuilder:
         return piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
     def add_logprobs(self, tokens: Any) -> None:
-        """Add log probabilities: objects with ``token`` or ``bytes`` and ``logprob``; others are ignored.
-
-        Raises Runaway if they are far more than a reply and its reasoning have.
-        """
+        """Add log probabilities: objects with ``token`` or ``bytes`` and ``logprob``. Raises Runaway for too many."""
         if not isinstance(tokens, list):
             return
         for token in tokens:
@@ -328,10 +318,7 @@ class ReplyBuilder:
             raise errors.Runaway("The reply has far more log probabilities than its output limit allows.")
 
     def _aligned(self, text: str) -> tuple[tuple[int, float], ...]:
-        """Return the position in ``text`` and the log probability of each token; empty if the tokens do not spell it.
-
-        Tokens before the text, such as those of the reasoning, are left out.
-        """
+        """Return position in ``text`` and log probability of each of its tokens; empty if they do not spell it."""
         written, spelt = text.encode("utf-8", "replace"), b"".join(piece for piece, _ in self._tokens)
         after = spelt[::-1].find(written[::-1])  # rfind would take quadratic time
         if not self._tokens or after < 0:
@@ -368,10 +355,7 @@ class ReplyBuilder:
             self.served_model = server_message(name)
 
     def count_lines(self, count: int) -> None:
-        """Count lines that were read.
-
-        Raises Stalled or TimedOut if only comments or empty events arrived for too long, Runaway if they do not end.
-        """
+        """Count lines that were read. Raises Stalled or TimedOut without text for too long, Runaway for too many."""
         self._lines += count
         if self._lines > (1 + REASONING_FACTOR) * self._max_characters:
             raise errors.Runaway(

@@ -51,8 +51,7 @@ def name_iteration(settings: RunSettings) -> str:
 def differences(runs: Sequence[RunRow]) -> dict[str, tuple[str, ...]]:
     """Return the headings in which the runs differ, each with the values in the order of the runs.
 
-    Models and prompts are compared role by role for the roles that all runs have. The summary of models or prompts is
-    left out where these show the whole difference.
+    The summary of models or prompts is left out where single roles, which all runs have, show the whole difference.
     """
     configurations = [configuration(run.settings, run.documents) for run in runs]
     first = configurations[0] if configurations else {}
@@ -102,10 +101,7 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
 
 
 def describe_model(role_model: RoleModel) -> str:
-    """Return model and sampling in words: "gpt-4.1-mini", "gpt-4.1-mini at temperature 0.7".
-
-    Built-in models have no sampling.
-    """
+    """Return model and sampling in words: "gpt-4.1-mini at temperature 0.7"; built-in models have no sampling."""
     model = role_model.name
     if role_model.is_builtin:
         return model

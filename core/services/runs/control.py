@@ -137,10 +137,7 @@ def set_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
 
 
 def check_new_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
-    """Raise UsageError if a run cannot have this budget.
-
-    It may be spent already, a model may have no known price, and the run may have replies of an unknown price.
-    """
+    """Raise UsageError if a run cannot have this budget: it is spent already, or a price is or was unknown."""
     row = session.run(run_id)
     planning.require_prices(row.settings, session.models)
     if row.cost_usd is None:
@@ -163,7 +160,7 @@ def suggest_budget(session: ProjectSession, run: RunRow) -> float:
     """Return the budget to offer when the current one is spent.
 
     It is the projected cost of the whole run plus a third, at least 1.5 times the current budget, and enough for any
-    call: a smaller budget would pause the run again before its next call.
+    call.
     """
     budget, spent = run.budget_usd or 0.0, run.cost_usd or 0.0
     projected = spent / run.ended * run.documents * 4 / 3 if run.ended else 2 * budget
@@ -208,10 +205,7 @@ def kept_batches(session: ProjectSession, run_ids: Iterable[str]) -> list[str]:
 
 
 def undo_details(session: ProjectSession, act: int) -> int:
-    """Restore the details before an act, as an act that can be undone, and return its number.
-
-    Raises UsageError if the details of these runs were changed after the act.
-    """
+    """Restore the details before an act, as a new act, and return its number. UsageError if they changed since."""
     return session.store.runs.undo_details(act)
 
 

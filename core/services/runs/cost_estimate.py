@@ -199,10 +199,7 @@ def _measured_usage(
 
 
 def _rendered_usage(settings: RunSettings, sample: Sequence[Document], length: float) -> dict[str, Usage]:
-    """Return the mean tokens of one turn of each role in simulated debates on the documents.
-
-    Earlier replies in a prompt have the assumed length, and examples ``length`` characters, the mean of the project.
-    """
+    """Return the mean tokens of one turn of each role in simulated debates, with examples of ``length`` characters."""
     tokens: dict[str, list[int]] = {}
     example = round(length / CHARACTERS_PER_TOKEN)
     for document in sample:
@@ -216,10 +213,7 @@ def _rendered_usage(settings: RunSettings, sample: Sequence[Document], length: f
 
 
 class AdaptiveSavings(DecisionPaths):
-    """Savings of an adaptive run: the early decisions times the mean of a full debate, less the second extractor.
-
-    Negative if the second extractor takes more than the early decisions save.
-    """
+    """Savings of an adaptive run: early decisions times the mean full debate, less the second extractor."""
 
     @property
     def calls_saved(self) -> int | None:
@@ -277,10 +271,7 @@ def adaptive_savings(session: ProjectSession, run: RunRow) -> AdaptiveSavings | 
 
 @dataclass(frozen=True, slots=True)
 class ContextOverflow:
-    """A role model whose context the longest document may exceed.
-
-    ``tokens`` is the estimated sum of prompt and reply, ``context`` the size of the model's context.
-    """
+    """A role model whose ``context`` the longest document may exceed; ``tokens`` are those of prompt and reply."""
 
     role_model: RoleModel
     role: str
@@ -313,11 +304,7 @@ def describe_truncation(run: RunRow, cut: CutReplies) -> str:
 
 
 def highest_call_cost(session: ProjectSession, settings: RunSettings) -> float:
-    """Return the dollars that one call of a run may cost at most; 0 if no price is known.
-
-    The call is a second one with twice the output limit. Its prompt may be twice as long as it is without the replies
-    that it quotes.
-    """
+    """Return the dollars that one call may cost at most, with twice the prompt and output limit; 0 if unknown."""
     models, document = session.models, session.store.documents.longest()
     if document is None or any(model.connection not in models.connections for model in settings.role_models.values()):
         return 0.0

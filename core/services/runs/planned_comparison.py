@@ -108,10 +108,7 @@ def clear(session: ProjectSession) -> None:
 
 
 def prepare(session: ProjectSession, documents: int) -> PlannedComparison:
-    """Return the comparison on this number of documents, with an estimate for each member and of the shared calls.
-
-    All members are on documents that the last plan selects.
-    """
+    """Return the comparison on so many documents that the last plan selects, with costs and shared calls."""
     last = load_plan(session)
     members = tuple(_prepare_member(session, plan, last, documents) for plan in load_plans(session))
     return PlannedComparison(members, documents, _count_repeated_calls(session, members, documents))
@@ -151,10 +148,9 @@ def _prepare_member(session: ProjectSession, plan: Plan, last: Plan, documents: 
 def _count_repeated_calls(
     session: ProjectSession, members: Sequence[ComparedPlan], documents: int
 ) -> dict[tuple[int, str], int]:
-    """Return about how many calls of each member and role an earlier member pays for.
+    """Return about how many calls of each member and role an earlier member pays for in the same iteration.
 
-    They are counted on a few documents with placeholder replies. Calls after a reply that is not shared are not shared.
-    Runs share calls with runs of the same iteration.
+    They are counted on a few documents with placeholder replies.
     """
     able = [
         (number, member.settings, member.plan.iterations)

@@ -94,10 +94,7 @@ class Plan:
         return (self.default_model, *self.role_models.values())
 
     def role_model(self, role: str) -> RoleModel:
-        """Return the model of a role: its own, else that of its family, else the default.
-
-        The family of ``annotator_b`` is ``annotator``.
-        """
+        """Return the model of a role: its own, else that of its family, else the default."""
         return self.role_models.get(role) or self.role_models.get(family(role)) or self.default_model
 
     def with_protocol(self, name: str) -> Plan:
@@ -135,10 +132,7 @@ Change = Callable[[Plan], Plan]
 
 @dataclass(frozen=True, slots=True)
 class ParamValues:
-    """Values of ``--param KEY=VALUE``, by what they configure.
-
-    ``protocol`` holds all others, for the protocol, which checks them itself.
-    """
+    """Values of ``--param KEY=VALUE``, by what they configure; the protocol checks its own."""
 
     engine: EngineSettings
     handling: ErrorHandling
@@ -267,10 +261,7 @@ def replace_prompts(templates: Mapping[str, Template], texts: Mapping[str, str],
 
 
 def unpriced_models(models: ModelLibrary, settings: RunSettings) -> tuple[str, ...]:
-    """Return the models of a run without a known price: the user has to confirm before it starts.
-
-    An OpenAI-compatible server on this machine needs no price. Ollama's models without one are those of its cloud.
-    """
+    """Return the models of a run that have no known price but may cost something, which the user has to confirm."""
     unpriced = (role_model for role_model in models.billed_models(settings) if not models.priced(role_model))
     servers = ((role_model, models.connection_of(role_model)) for role_model in unpriced)
     return tuple(
@@ -369,20 +360,13 @@ def _with_reasoning(models: ModelLibrary, role_model: RoleModel) -> RoleModel:
 
 
 def with_learned_limits(settings: RunSettings, models: ModelLibrary) -> RunSettings:
-    """Return the settings of a new run with the output limits of models that are known to reason by now.
-
-    The preflight may have learned it after the settings were built.
-    """
+    """Return the settings with the output limits of models that are known to reason by now, after the preflight."""
     role_models = {role: _with_reasoning(models, role_model) for role, role_model in settings.role_models.items()}
     return settings.model_copy(update={"role_models": role_models})
 
 
 def preflight(settings: RunSettings, models: ModelLibrary, engine: EngineThread) -> tuple[Probe, ...]:
-    """Send one short request to each distinct model setting and return the probes.
-
-    Raises the first Unreachable, Unauthorised or NoSuchModel error, which prevents the run. Other findings are in
-    the probes. Raises UsageError if the run's Ray cluster cannot be reached.
-    """
+    """Return the probes of ``probe_all``; raise the first Unreachable, Unauthorised or NoSuchModel error in them."""
     probes = probe_all(settings, models, engine)
     for probe in probes:
         if probe.stops and probe.error is not None:
@@ -455,10 +439,7 @@ def save_plan(session: ProjectSession, plan: Plan) -> None:
 
 
 def load_plan(session: ProjectSession) -> Plan:
-    """Return the plan stored last, or the studio's default plan.
-
-    A stored plan that this version cannot read is ignored.
-    """
+    """Return the plan stored last, or the default plan if this version cannot read it."""
     pace = preferences.load().pace
     default = Plan(pace=FIRST_PACE if pace is None else pace)
     data = session.store.settings.get(PLAN_SETTING)
@@ -532,8 +513,7 @@ def _count_correct(session: ProjectSession, settings: RunSettings) -> tuple[dict
     """Return the correct and all compared labels of each model on reviewed documents.
 
     A label of a document counts once per model: as the latest run with a value has it, of its first role with that
-    model. The queue prefers doubtful documents, but it does so for all models alike, and a weight only ranks the
-    models.
+    model.
     """
     store = session.store
     rows = {document: row for row, document in enumerate(store.documents.ids())}

@@ -55,10 +55,7 @@ def _vector_warnings(settings: RunSettings, models: ModelLibrary) -> list[str]:
 
 
 def _missing_keywords(codebook: Codebook) -> list[str]:
-    """Return a warning that names the labels without keywords; none if all have some, and for ratings.
-
-    Labels without any word are left out: ``baseline.describe`` names them.
-    """
+    """Return a warning that names the labels without keywords but with other words; none for ratings."""
     without_words = baseline.labels_without_words(codebook)
     bare = [label.name for label in codebook.labels if not label.keywords and label not in without_words]
     if codebook.kind == "rating" or not bare:
@@ -85,10 +82,7 @@ def _unsaved_codebook(session: ProjectSession) -> list[str]:
 
 
 def batch_warnings(session: ProjectSession, settings: RunSettings) -> list[str]:
-    """Return a warning for each paused run with open batches whose requests this run would pay for again.
-
-    A batch run waits for them instead.
-    """
+    """Return a warning for each paused run whose open batches a live run, unlike a batch run, would pay for again."""
     if settings.engine.name == "batch":
         return []
     names = sorted({role_model.connection for role_model in settings.role_models.values()})
@@ -101,10 +95,7 @@ def batch_warnings(session: ProjectSession, settings: RunSettings) -> list[str]:
 
 
 def all_warnings(session: ProjectSession, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
-    """Return warnings about a run before it starts.
-
-    They concern an unsaved codebook, labels, open batches, missing examples, and documents that are too long.
-    """
+    """Return all warnings about a run before it starts."""
     documents = session.store.documents
     overflows = context_overflows(settings, session.models, documents.longest, documents.mean_length)
     return [
