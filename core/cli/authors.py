@@ -49,8 +49,6 @@ def authors_command(
     from core.services.author_labelling import files
     from core.services.author_labelling.report import annotate, author_report, run_predictivity, to_json
 
-    if not models and "--copies" in console.given_options():
-        console.print_message("--copies is ignored without --annotate.")
     if output is not None:
         files.check_output(project.expanduser().resolve(), output)  # before models are paid
     with console.open_workspace(connections) as workspace:

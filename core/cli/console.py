@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import orjson
-from click.core import ParameterSource
 
 from core.documents import storable
 from core.errors import ProjectGone, StorageFull, UsageError
@@ -358,16 +357,6 @@ def wait_for(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
             signal.signal(number, handler)
     handle_interrupts()
     return future.result()
-
-
-def given_options() -> set[str]:
-    """Return the options of the current command that are given on the command line."""
-    context = click.get_current_context()
-    return {
-        option.opts[0]
-        for option in context.command.params
-        if context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
-    }
 
 
 @contextmanager

@@ -86,10 +86,6 @@ def evaluate_command(
     from core.services.evaluation.reference import check_annotator
     from core.services.evaluation.report import full_report, role_models, save_html_report
 
-    if prepass is None and "--theta" in console.given_options():
-        console.print_message("--theta is ignored without --ambiguity.")
-    if not as_json and "--epsilon" in console.given_options():
-        console.print_message("--epsilon is ignored without --json.")
     with console.open_session(project) as session:
         rows = [console.known_run(session, run) for run in runs] if runs else session.all_runs()
         annotator = check_annotator(session, rows, annotator)

@@ -254,14 +254,10 @@ def test_resume_ignores_other_settings_and_reports_its_own(tmp_path: Path) -> No
     assert resumed.json == first.json | {"seconds": resumed.json["seconds"]}
 
 
-def test_options_that_do_not_apply_are_named(tmp_path: Path) -> None:
+def test_export_of_the_whole_project_ignores_a_run(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     annotate(tmp_path)
     project = ("--project", tmp_path / "p.duckdb")
-    assert "--copies is ignored without --annotate" in moot("authors", *project, "--copies", 5).stderr
-    assert "--theta is ignored without --ambiguity" in moot("evaluate", *project, "--theta", 0.9).stderr
-    assert "--epsilon is ignored without --json" in moot("evaluate", *project, "--epsilon", 0.1).stderr
-    assert "ignored" not in moot("evaluate", *project).stderr
     export = ("export", *project, "--format", "codebook", "--output", tmp_path / "codebook.qdc")
     assert "--run is ignored: the format codebook is of the whole project" in moot(*export, "--run", "r0001").stderr
     assert "ignored" not in moot(*export).stderr
