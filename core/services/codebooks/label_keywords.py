@@ -103,7 +103,8 @@ def count_matches(
     words = tuple(dict.fromkeys((*label.keywords, *suggested)))
     found = _found_words(session, words)
     hit = [not found_here.isdisjoint(label.keywords) for found_here in found]
-    golds = [labels.get(label_id) for labels in _gold(session, codebook)]
+    gold = _gold(session, codebook)
+    golds = [gold.get(document.id, {}).get(label_id) for document in sample]
     cells = Counter(zip(golds, hit, strict=True))
     missed = [row for row, cell in enumerate(zip(golds, hit, strict=True)) if cell == (True, False)]
     counts = Counter(word for word in words for found_here in found if word in found_here)
@@ -134,11 +135,11 @@ def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
 
 
 @cached_by_documents
-def _gold(session: ProjectSession, codebook: Codebook) -> tuple[dict[str, bool], ...]:
-    """Return the gold of each document of the sample, as ``present_labels``; held-out documents have none."""
-    sample = _sample(session)
-    gold = session.store.annotations.gold(codebook, [document.id for document in sample if not document.is_held_out])
-    return tuple(present_labels(codebook, gold.get(document.id, {})) for document in sample)
+def _gold(session: ProjectSession, codebook: Codebook) -> dict[str, dict[str, bool]]:
+    """Return the gold of documents of the sample by id, as ``present_labels``; held-out documents have none."""
+    ids = [document.id for document in _sample(session) if not document.is_held_out]
+    gold = session.store.annotations.gold(codebook, ids)
+    return {id: present_labels(codebook, values) for id, values in gold.items()}
 
 
 def _texts(session: ProjectSession) -> list[_SampledDocument]:
@@ -217,11 +218,8 @@ def _known_labels(
     reviewed = reviewed_labels(session, codebook)
     held_out = held_out_among(session, list(reviewed))
     decided = {id: labels for id, (_, labels) in reviewed.items() if id not in held_out}
-    gold = session.store.annotations.gold(codebook, [document.id for document in sample if not document.is_held_out])
-    known = [
-        (document.text, present_labels(codebook, gold.get(document.id, {})) | decided.get(document.id, {}))
-        for document in sample
-    ]
+    gold = _gold(session, codebook)
+    known = [(document.text, gold.get(document.id, {}) | decided.get(document.id, {})) for document in sample]
     return [(text, labels) for text, labels in known if labels]
 
 
