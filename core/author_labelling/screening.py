@@ -177,7 +177,7 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
     """
     counts: Counter[str] = Counter()
     finders: dict[str, Callable[[str], Iterator[_Span]]] = {
-        "email": _emails,
+        "email": lambda text: (match.span() for match in _EMAIL.finditer(text)),
         "card": _cards,
         "phone": _phones,
         "name": lambda text: _names(text, names),
@@ -198,10 +198,6 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
 
 
 _Span: TypeAlias = tuple[int, int]
-
-
-def _emails(text: str) -> Iterator[_Span]:
-    return (match.span() for match in _EMAIL.finditer(text))
 
 
 def _cards(text: str) -> Iterator[_Span]:

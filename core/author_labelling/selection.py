@@ -188,11 +188,10 @@ class Learned:
         return sum(effect.loss is not None for effect in self.effects.values())
 
 
-def _choice(_source: Submission, _question: Question, answer: Answer) -> str | None:
-    return answer.choice
-
-
-def replay(log: Sequence[Entry], choice_now: Callable[[Submission, Question, Answer], str | None] = _choice) -> Learned:
+def replay(
+    log: Sequence[Entry],
+    choice_now: Callable[[Submission, Question, Answer], str | None] = lambda _source, _question, answer: answer.choice,
+) -> Learned:
     """Return what a log teaches. Pure and deterministic: the same entries give the same result.
 
     ``choice_now`` returns the present name of the option that an answer chose, None for an answer that teaches its
@@ -231,7 +230,12 @@ def replay(log: Sequence[Entry], choice_now: Callable[[Submission, Question, Ans
                 source = submissions[question.document_id]
                 prediction = source.predictions.get(question.item, FeaturePrediction())
                 is_spam = source.author in spammers
-                selector, effects[question.id] = _learn_answer(selector, question, prediction, entry, is_spam=is_spam)
+                before = after = selector.score(question.item, prediction).uncertainty
+                answer_loss = None if is_spam else loss(question, entry)
+                if answer_loss is not None:
+                    selector = selector.learn_uncertainty(question.item, prediction, answer_loss)
+                    after = selector.score(question.item, prediction).uncertainty
+                effects[question.id] = AnswerEffect(entry, question, before, after, answer_loss)
                 if not is_spam and (choice := choice_now(source, question, entry)) is not None:
                     examples.setdefault(question.item, []).append(AnsweredText(source.text, choice))
             case Impression() if entry.author not in spammers:
@@ -241,15 +245,3 @@ def replay(log: Sequence[Entry], choice_now: Callable[[Submission, Question, Ans
                     del pending[entry.author]
                 react(impression, success=entry.helpful is not False)
     return Learned(selector, examples, effects)
-
-
-def _learn_answer(
-    selector: Selector, question: Question, prediction: FeaturePrediction, answer: Answer, *, is_spam: bool
-) -> tuple[Selector, AnswerEffect]:
-    """Return the selector after an answer by the author, and the effect of the answer."""
-    before = after = selector.score(question.item, prediction).uncertainty
-    answer_loss = None if is_spam else loss(question, answer)
-    if answer_loss is not None:
-        selector = selector.learn_uncertainty(question.item, prediction, answer_loss)
-        after = selector.score(question.item, prediction).uncertainty
-    return selector, AnswerEffect(answer, question, before, after, answer_loss)

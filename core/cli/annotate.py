@@ -377,7 +377,9 @@ def _execute(
     _print_failures(session, rows)
     savings = ((row.run_id, adaptive_savings(session, row)) for row in rows)
     result = totals(rows, {run_id: saved.to_json() for run_id, saved in savings if saved is not None})
-    return Outcome(session, rows, result, console.INCOMPLETE if has_error else _exit_code(rows))
+    is_complete = not has_error and all(row.state == "done" for row in rows)
+    exit_code = console.SOME_FAILED if any(row.failed for row in rows) else console.OK
+    return Outcome(session, rows, result, exit_code if is_complete else console.INCOMPLETE)
 
 
 def _put_on_hold(session: ProjectSession, run_ids: Sequence[str], earlier: str) -> None:
@@ -480,12 +482,6 @@ def _stated_options() -> list[str]:
     given = click.get_current_context().params
     stated = [f"--price={spec}={price}" for spec, price in given.get("prices", {}).items()]
     return stated + [f"--connection={name}={url}" for name, url in given.get("connections", {}).items()]
-
-
-def _exit_code(rows: tuple[RunRow, ...]) -> int:
-    if any(row.state != "done" for row in rows):
-        return console.INCOMPLETE
-    return console.SOME_FAILED if any(row.failed for row in rows) else console.OK
 
 
 ENGINES = get_args(EngineName)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.codebook import incomparability
 from core.debate.turns import Turn
-from core.documents import VERDICT, Evidence, ReviewStatus
+from core.documents import VERDICT, ReviewStatus
 from core.errors import UsageError
 from core.export import FORMATS as FORMATS
 from core.export import AnnotatorValues, ExportRow, find_format, registry, write
@@ -263,11 +263,12 @@ def _row(record: DocumentRecord, run: RunRow, marks: Mapping[str, Mapping[str, A
 
 
 def _models(record: DocumentRecord) -> tuple[AnnotatorValues, ...]:
-    """Return the verdict and the list of each role."""
+    """Return the verdict with the quotes of all roles, and the list of each role."""
     if record.status is None:
         return ()
     roles = (AnnotatorValues(role, values, record.evidence.get(role, ())) for role, values in record.roles.items())
-    return (AnnotatorValues(VERDICT, record.values, _evidence(record)), *roles)
+    quotes = tuple(dict.fromkeys(quote for of_role in record.evidence.values() for quote in of_role))
+    return (AnnotatorValues(VERDICT, record.values, quotes), *roles)
 
 
 def _reviewers(record: DocumentRecord, items: Sequence[str]) -> tuple[AnnotatorValues, ...]:
@@ -282,11 +283,6 @@ def _reviewers(record: DocumentRecord, items: Sequence[str]) -> tuple[AnnotatorV
         values = {**dict.fromkeys(items), **(left if status in RESOLVED else {}), **review.values}
         reviewers.append(AnnotatorValues(actor, {item: values[item] for item in items}, at=review.at, status=status))
     return tuple(reviewers)
-
-
-def _evidence(record: DocumentRecord) -> tuple[Evidence, ...]:
-    """Return the quotes of all roles, without duplicates."""
-    return tuple(dict.fromkeys(quote for quotes in record.evidence.values() for quote in quotes))
 
 
 def _turns(

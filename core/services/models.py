@@ -349,7 +349,7 @@ def remember_key(workspace: Workspace, name: str, key: str) -> None:
     if find_key(connection) is None:
         raise connections.no_keyring(connection)
     workspace.models.forget_keys()
-    workspace.shared(_Keyring).forget()
+    workspace.shared(_Keyring).clear()
     forget_listing(workspace, name)
 
 
@@ -410,21 +410,15 @@ class _Lists:
             return ModelListing(error=ModelError(f"{connection.name}: {error}."))
 
 
-class _Keyring:
-    """The system keyring, which may be slow: it is looked into once in a while for each connection."""
-
-    def __init__(self) -> None:
-        self._looks: dict[Connection, tuple[float, bool]] = {}
+class _Keyring(dict[Connection, tuple[float, bool]]):
+    """Time and result of the last look into the system keyring, which may be slow, for each connection."""
 
     def has_key(self, connection: Connection) -> bool:
-        looked_at, has_key = self._looks.get(connection, (-LISTED_SECONDS, False))
+        looked_at, has_key = self.get(connection, (-LISTED_SECONDS, False))
         if time.monotonic() - looked_at > LISTED_SECONDS:
             has_key = find_key(connection) is not None
-            self._looks[connection] = (time.monotonic(), has_key)
+            self[connection] = (time.monotonic(), has_key)
         return has_key
-
-    def forget(self) -> None:
-        self._looks.clear()
 
 
 def own_prices(workspace: Workspace) -> dict[str, Price]:

@@ -479,13 +479,18 @@ def role_model(session: ProjectSession, spec: str) -> RoleModel:
     return with_defaults(session.models, RoleModel.parse(spec), None, LONG_MAX_TOKENS)
 
 
-def _is_builtin(spec: str) -> bool:
-    return spec.partition("/")[0] == BUILTIN
+BUILT_IN = "built-in"
+"""Group of the built-in model as an annotator."""
+
+
+def model_group(spec: str) -> str:
+    """Return the group of annotators that a model belongs to."""
+    return BUILT_IN if spec.partition("/")[0] == BUILTIN else "models"
 
 
 def model_notice(spec: str) -> str:
     """Return what a person should know about a model of author labelling; empty for a language model."""
-    if not _is_builtin(spec):
+    if model_group(spec) != BUILT_IN:
         return ""
     return (
         "The built-in model is a word list with a small classifier, not a language model. It predicts from the "
@@ -529,12 +534,3 @@ async def run_step(
         occurrence=occurrence,
     )
     return result
-
-
-BUILT_IN = "built-in"
-"""Group of the built-in model as an annotator."""
-
-
-def model_group(spec: str) -> str:
-    """Return the group of annotators that a model belongs to."""
-    return BUILT_IN if _is_builtin(spec) else "models"
