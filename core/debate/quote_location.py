@@ -321,34 +321,25 @@ class Haystack:
         quote = quote.strip()
         if not quote:
             return MISSING
-        return self._exact(quote) or self._normalised(quote) or MISSING
-
-    def _exact(self, quote: str) -> Passage | None:
         for name, text in self._fields.items():
-            at = _whole_words(text, quote)
-            if at >= 0:
+            if (at := _whole_words(text, quote)) >= 0:
                 return Passage(name, at, at + len(quote), "exact")
-        return None
-
-    def _normalised(self, quote: str) -> Passage | None:
         words = fold(quote, _SWAP).text.strip()
         bare_quote = _bare(words)
-        parts = [part for part in map(_bare, _ELLIPSIS.split(words)) if len(part) >= _MIN_PART_CHARACTERS]
         for phrase in dict.fromkeys(filter(None, (words, bare_quote))):
             for name, folded in self._folded.items():
-                at = _whole_words(folded.text, phrase)
-                if at >= 0:
+                if (at := _whole_words(folded.text, phrase)) >= 0:
                     return Passage(name, *folded.source(at, at + len(phrase)), "fuzzy")
-        if len(parts) > 1:
-            for name, folded in self._folded.items():
-                span = _in_order(folded.text, parts)
-                if span is not None:
-                    return Passage(name, *folded.source(*span), "fuzzy")
+        parts = [part for part in map(_bare, _ELLIPSIS.split(words)) if len(part) >= _MIN_PART_CHARACTERS]
+        for name, folded in self._folded.items() if len(parts) > 1 else ():
+            if span := _in_order(folded.text, parts):
+                return Passage(name, *folded.source(*span), "fuzzy")
         if MIN_FUZZY_CHARACTERS <= len(bare_quote) <= MAX_FUZZY_CHARACTERS:
             return self._aligned(bare_quote)
-        return None
+        return MISSING
 
-    def _aligned(self, bare_quote: str) -> Passage | None:
+    def _aligned(self, bare_quote: str) -> Passage:
+        """Return the place of the passage that is most like a quote."""
         best_match: tuple[float, str, int, int] | None = None
         for name, folded in self._folded.items():
             work = len(folded.text) * len(bare_quote) ** 2 // 64
@@ -367,7 +358,7 @@ class Haystack:
             if score >= FUZZY_SCORE and begin < end and (best_match is None or score > best_match[0]):
                 best_match = (score, name, *folded.source(begin, end))
         if best_match is None:
-            return None
+            return MISSING
         _, name, start, stop = best_match
         return Passage(name, *_to_words(self._fields[name], start, stop), "fuzzy")
 

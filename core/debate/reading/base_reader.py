@@ -24,7 +24,7 @@ from core.debate.reading.decision_markers import (
     is_reporting,
     next_document,
 )
-from core.debate.reading.headings import is_aside, is_deciding, is_nearly, is_own, is_quoted, is_rejecting, is_verdict
+from core.debate.reading.headings import NEARLY, REJECTING, VERDICT, has, is_aside, is_deciding, is_own, is_quoted
 from core.debate.reading.json_answers import (
     DECIDING_KEYS,
     UNDECIDED,
@@ -205,7 +205,7 @@ class ReplyReader(ABC):
         for key, value in other_entries(block, decision):
             named, item = self._named_by(key, value), self.names.find(key)
             if value is False:
-                is_contradiction = item in chosen if item else is_verdict(key)
+                is_contradiction = item in chosen if item else has(key, VERDICT)
             elif value is True and item in chosen:
                 is_contradiction = False  # "Not relevant" may be the name of a label
             else:
@@ -216,11 +216,11 @@ class ReplyReader(ABC):
     def _contradicts(self, heading: str, named: Set[str], chosen: Set[str]) -> bool:
         """Return True if the labels under a heading or key contradict the decision, which may mix some of them."""
         may_name_others = self.codebook.kind == "choice" and (
-            is_nearly(heading) or (is_mixture(chosen, self.names) and not is_deciding(heading))
+            has(heading, NEARLY) or (is_mixture(chosen, self.names) and not is_deciding(heading))
         )
         if may_name_others or is_aside(heading):
             return False
-        if is_rejecting(heading):
+        if has(heading, REJECTING):
             return not named.isdisjoint(chosen)
         return not named <= chosen or (named != chosen and is_deciding(heading))
 

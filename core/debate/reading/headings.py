@@ -48,12 +48,12 @@ _SOMEBODY_ELSES = re.compile(
 """Words before a decision that ascribe it to somebody else: "The guest wants this:", "Attempted manipulation,"."""
 _NUMBERED = re.compile(r"(?<!round )\d")
 _CORRECTING = re.compile(r"\b(?:final|revised|corrected|updated|new)\b")
-_REJECTING = re.compile(
+REJECTING = re.compile(
     r"\b(?:absen|remov|reject|drop|delet|exclu|incorrect|wrong|unsupp|unment|unsel|unus|inapplic|irrelevan|dismiss"
     r"|discard|omit|withdr|overrul|overturn|filtered out|left out|insufficient|false pos"
     r"|(?:no|not|non|weak|nicht|pas|niet|não)\b|ausen|fehl)|\A[不未没沒无非]"
 )
-"""Beginnings of words for labels that are absent."""
+"""Beginnings of words for labels that are absent: "removed", "false_positives"."""
 _ASIDE = re.compile(
     r"\b(?:initial|previous|prior(?!it)|earlier|original|first|draft|before|consider|candidate|baseline|gold|reference"
     r"|extractor|criti[cq]|opponent|opposing|annotator|persona|prosecut|defen[cds]|argument\b|counter|votes\b|judge \d"
@@ -63,51 +63,28 @@ _ASIDE = re.compile(
     r"|importan|deduct|mistake|error)"
 )
 """Beginnings of words for an earlier decision, for that of another role, for evidence, and for the question."""
-_NEARLY = re.compile(r"\b(?:second|third|other|nearest|possib|close)")
-"""Beginnings of words for a label that would be the next to choose."""
-_SUBJECT = re.compile(r"analysis|comment|document|note|parent|text")
+NEARLY = re.compile(r"\b(?:second|third|other|nearest|possib|close)")
+"""Beginnings of words for a label that would be the next to choose: "second_choice"."""
+SUBJECT = re.compile(r"analysis|comment|document|note|parent|text")
 """Parts of keys whose labels are not the decision; an object under one may contain it."""
-_FURTHER = re.compile(r"\b(?:add(?!ress)|also|extra(?!ct)|further|impli|miss|new|other(?!wise)|secondary|false neg)")
-_VERDICT = re.compile(r"\b(?:correct|valid|accurate|right|supported|final)\Z")
+FURTHER = re.compile(r"\b(?:add(?!ress)|also|extra(?!ct)|further|impli|miss|new|other(?!wise)|secondary|false neg)")
+"""Beginnings of words for labels that are present, too: "added", "false_negatives"."""
+VERDICT = re.compile(r"\b(?:correct|valid|accurate|right|supported|final)\Z")
+"""The end of a key of a yes or no about the decision: "is_correct"."""
 
 
 def is_deciding(heading: str) -> bool:
     """Return True if the labels under a heading are a complete decision: "Final labels", but not "judge_2"."""
-    return _has(heading, _DECIDING) and not _has(heading, _NUMBERED)
-
-
-def is_rejecting(heading: str) -> bool:
-    """Return True if the labels under a heading are absent: "removed", "false_positives"."""
-    return _has(heading, _REJECTING)
+    return has(heading, _DECIDING) and not has(heading, _NUMBERED)
 
 
 def is_aside(heading: str) -> bool:
     """Return True if the labels under a heading are not the decision: "initial_labels", "The critic's labels"."""
-    return _has(heading, _ASIDE) and not _has(heading, _CORRECTING)
+    return has(heading, _ASIDE) and not has(heading, _CORRECTING)
 
 
-def is_nearly(heading: str) -> bool:
-    """Return True if the label under a heading would be the next to choose: "second_choice"."""
-    return _has(heading, _NEARLY)
-
-
-def is_subject(key: str) -> bool:
-    """Return True for a key under which a reply writes about the text: "analysis"."""
-    return _has(key, _SUBJECT)
-
-
-def is_further(key: str) -> bool:
-    """Return True for a key of labels that are present, too: "added", "false_negatives"."""
-    return _has(key, _FURTHER)
-
-
-def is_verdict(key: str) -> bool:
-    """Return True for a key of a yes or no about the decision: "is_correct"."""
-    return _has(key, _VERDICT)
-
-
-def _has(heading: str, pattern: re.Pattern[str]) -> bool:
-    """Return True if a heading has the words of a pattern: "finalLabels" and "final_labels" are "final labels"."""
+def has(heading: str, pattern: re.Pattern[str]) -> bool:
+    """Return True if a heading or key has the words of a pattern: "finalLabels" is read as "final labels"."""
     words = _CAPITAL.sub(" ", heading).replace("_", " ").casefold()
     return pattern.search(" ".join(words.split())) is not None
 
@@ -143,6 +120,6 @@ def is_quoted(marked: MarkedReply, start: int) -> bool:
 
 def _is_own_heading(heading: str) -> bool:
     """Return True if a casefolded heading, or words up to a colon, announce a decision of the reply itself."""
-    if is_rejecting(heading) or _SOMEBODY_ELSES.search(heading):
+    if has(heading, REJECTING) or _SOMEBODY_ELSES.search(heading):
         return False
     return _FIRST_PERSON.search(heading) is not None or (_OWN.search(heading) is not None and not is_aside(heading))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from core.debate.reading.choice_grammar import read_choice
-from core.debate.reading.headings import is_aside, is_further, is_rejecting, is_subject
+from core.debate.reading.headings import FURTHER, REJECTING, SUBJECT, has, is_aside
 from core.debate.reading.json_blocks import DEPTH, entry_name, lookup, nested
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import UNLIKELY, Unreadable, is_comment, sole_answer
@@ -94,7 +94,7 @@ def own_part(data: Any, names: Names, depth: int = DEPTH) -> Any:
         folded = key.strip().casefold()
         if not isinstance(value, dict):
             own[key] = value
-        elif is_rejecting(key) or (is_further(key) and "new" not in folded):
+        elif has(key, REJECTING) or (has(key, FURTHER) and "new" not in folded):
             listed = [name for name in value if names.find(name) is not None]
             own[key] = listed or lookup(value, "labels", "aspects", "label", "aspect") or [value]
         elif not (is_aside(key) or _QUESTION.search(folded)):
@@ -116,7 +116,7 @@ def label_named(name: Any, names: Names) -> str | None:
 
 def is_earlier_key(key: str) -> bool:
     """Return True for a key whose labels are not the decision: "initial_labels", "evidence"."""
-    return key.strip().casefold() in UNDECIDED or is_aside(key) or is_subject(key)
+    return key.strip().casefold() in UNDECIDED or is_aside(key) or has(key, SUBJECT)
 
 
 def answer_of(value: Any, names: Names) -> MaybeAnswer:

@@ -90,7 +90,8 @@ class Names:
         if item := self._exact.get(key):
             return item
         visible = _visible(key)
-        return self._loose.get(visible) or (self._respelt.get(_squeezed(visible)) if _is_words(visible) else None)
+        is_words = visible[:1].isalnum() and visible[-1:].isalnum()
+        return self._loose.get(visible) or (self._respelt.get(_squeezed(visible)) if is_words else None)
 
     def find_code(self, code: float) -> str | None:
         """Return the item with this numeric code, or None; the first of two labels with one code."""
@@ -160,25 +161,18 @@ def _visible(key: str) -> str:
     return _SLASHED.sub(r"\1", visible) or key
 
 
-def _is_words(key: str) -> bool:
-    """Return True if a text starts and ends with a letter or digit."""
-    return key[:1].isalnum() and key[-1:].isalnum()
-
-
 def _squeezed(key: str) -> str:
     """Return a visible name without the marks between its words: "lawandorder"."""
     return key.translate(_BETWEEN_WORDS)
 
 
-def _has_own_words(key: str, keys: Container[str]) -> bool:
-    """Return True if no word of a visible name is itself a label, as "Food" is beside "Food & drink"."""
-    words = _JOINT.split(key)[::2]
-    return len(words) == 1 or not any(word in keys for word in words)
-
-
 def _respellings(key: str, keys: Container[str]) -> set[str]:
-    """Return how else replies spell a visible name of several words, squeezed, as in a hashtag."""
-    if not (_JOINT.search(key) and _has_own_words(key, keys)):
+    """Return how else replies spell a visible name of several words, squeezed, as in a hashtag.
+
+    A name of which a word is itself a label, as "Food" is beside "Food & drink", has no other spelling.
+    """
+    words = _JOINT.split(key)[::2]
+    if len(words) == 1 or any(word in keys for word in words):
         return set()
     return {_squeezed(_AND.sub(word, key).replace(",", "")) for word in ("", "and")}
 
