@@ -18,7 +18,7 @@ from core.codebook import CHOICE_ITEM, Codebook, normalise
 from core.debate.reading.decision_markers import MarkedReply, parse_markers
 from core.debate.reading.json_answers import by_name
 from core.debate.reading.json_blocks import Block, entry_name, lookup
-from core.debate.reading.label_names import Names, names_of
+from core.debate.reading.label_names import Names
 from core.debate.reading.normalise import INVISIBLE, Folded, fold, joined
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost, single_quoted
 from core.documents import Evidence, Value, storable
@@ -79,11 +79,11 @@ def locate_evidence(
     of an entry. In a choice the item is ``"label"``; if the reply chooses ``chosen_label``, only quotes for it count.
     The same passage for the same label counts once, however it was quoted.
     """
-    marked, names = parse_markers(text, codebook), names_of(codebook)
+    marked = parse_markers(text, codebook)
     skipped = len(text) - len(marked.text)  # the thinking at the start of the reply
     offered = [
-        *islice(_from_blocks(marked, names), MAX_QUOTES),
-        *islice(_from_lines(marked, names), MAX_QUOTES),
+        *islice(_from_blocks(marked), MAX_QUOTES),
+        *islice(_from_lines(marked), MAX_QUOTES),
     ]
     if codebook.kind == "choice":
         offered = [quoted._replace(item=CHOICE_ITEM) for quoted in offered if chosen_label in (None, quoted.item)]
@@ -97,7 +97,8 @@ def locate_evidence(
     return tuple(evidence.values())
 
 
-def _from_blocks(marked: MarkedReply, names: Names) -> Iterator[_Quotation]:
+def _from_blocks(marked: MarkedReply) -> Iterator[_Quotation]:
+    names = marked.names
     for block in marked.blocks:
         position = block.start
         for entry, words in _entries(block, names):
@@ -157,7 +158,8 @@ class _CurrentLabel:
         self.above, self.meant, self.word = self.meant or self.above or self.word, None, None
 
 
-def _from_lines(marked: MarkedReply, names: Names) -> Iterator[_Quotation]:
+def _from_lines(marked: MarkedReply) -> Iterator[_Quotation]:
+    names = marked.names
     decided = sorted((m.start, m.limit) for m in (*marked.markers, *marked.undecided))
     spans = [span for span in _spans(marked) if not _within(span.start, decided)]
     if not spans:
@@ -173,7 +175,7 @@ def _from_lines(marked: MarkedReply, names: Names) -> Iterator[_Quotation]:
             current = _CurrentLabel()
         line_names = [
             name
-            for name in _names_in(marked, names, position, end)
+            for name in _names_in(marked, position, end)
             if not _within(name.start, decided) and not _within(name.start, inside)
         ]
         if len(line_names) == 1 and not inside and _stands_alone(marked, line_names[0], position, end):
@@ -237,13 +239,13 @@ def _within(position: int, ranges: Sequence[tuple[int, int]]) -> bool:
     return index >= 0 and position < ranges[index][1]
 
 
-def _names_in(marked: MarkedReply, names: Names, position: int, end: int) -> Iterator[_Name]:
+def _names_in(marked: MarkedReply, position: int, end: int) -> Iterator[_Name]:
     text = marked.text
     head = _BULLET.match(text, position, end)
     first = head.end() if head else position
-    for mention in names.mentions(text[position:end]):
+    for mention in marked.names.mentions(text[position:end]):
         start, stop = position + mention.start, position + mention.end
-        spelling = names.written(mention.item)
+        spelling = marked.names.written(mention.item)
         strong = (
             start <= first
             or text[start - 1] in _MARKED

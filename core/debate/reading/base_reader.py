@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from core.codebook import Codebook
 from core.debate.reading.contradictions import is_mixture
 from core.debate.reading.decision_markers import (
     CONTENT,
@@ -35,7 +34,6 @@ from core.debate.reading.json_answers import (
     own_part,
 )
 from core.debate.reading.json_blocks import Block, entries, entry_name, lookup, nested
-from core.debate.reading.label_names import names_of
 from core.debate.reading.labels_grammar import (
     NOT_IN_CODEBOOK,
     Unreadable,
@@ -88,11 +86,10 @@ class ReplyReader(ABC):
     keys: ClassVar[tuple[str, ...]]
     """The keys of a decision in JSON."""
 
-    def __init__(self, marked: MarkedReply, codebook: Codebook, *, cut: bool) -> None:
-        self.names = names_of(codebook)
-        self.marked, self.codebook, self.cut = marked, codebook, cut
+    def __init__(self, marked: MarkedReply, *, cut: bool) -> None:
+        self.marked, self.codebook, self.names, self.cut = marked, marked.codebook, marked.names, cut
         self.blocks = [replace(block, data=own_part(block.data, self.names)) for block in marked.blocks]
-        self.items = codebook.items
+        self.items = self.codebook.items
         self.start = 0
         self.open = self._find_left_open()
 

@@ -257,14 +257,13 @@ def _without_quotations(text: str) -> str:
     return "".join((*parts, text[end:]))
 
 
-def check_lines(
-    marked: MarkedReply, start: int, end: int, decided: Decided, names: Names, *, undecided: Container[str]
-) -> str:
+def check_lines(marked: MarkedReply, start: int, end: int, decided: Decided, *, undecided: Container[str]) -> str:
     """Raise ``Unreadable`` if a line after a decision on several labels, from ``start`` to ``end``, decides otherwise.
 
     A footnote of the decision may only be a comment. Return the text after the decision, without the entries of a list
     of absent labels.
     """
+    names = marked.names
     statements = Statements(names)
     parts, position = [], end
     starred = any(map(_is_starred, marked.text[start:end].split("\n")))

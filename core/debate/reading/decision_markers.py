@@ -151,6 +151,11 @@ class MarkedReply:
     """The start of a decision that the text's end cuts off, or -1."""
     codebook: Codebook
 
+    @property
+    def names(self) -> Names:
+        """The names of the codebook's labels."""
+        return names_of(self.codebook)
+
     @cached_property
     def weak(self) -> tuple[Marker, ...]:
         """Markers that count only without any other."""
@@ -166,11 +171,11 @@ class MarkedReply:
 
     def _is_discussed(self, start: int) -> bool:
         """Return True if the text below the labels at ``start`` discusses labels or roles, or ends with the label."""
-        names, lines = names_of(self.codebook), self.lines[start:].strip().split("\n")[1:]
+        lines = self.lines[start:].strip().split("\n")[1:]
         if self.codebook.kind == "choice":
-            return names.find(lines[-1].strip(" ._") if lines else "") is not None
+            return self.names.find(lines[-1].strip(" ._") if lines else "") is not None
         below = "\n".join(line for line in lines if not _LISTED.match(line))
-        return bool(names.mentions(below)) or _NAMED_ROLE.search(below) is not None
+        return bool(self.names.mentions(below)) or _NAMED_ROLE.search(below) is not None
 
     def line_start(self, position: int) -> int:
         """Return the start of the line of a position."""

@@ -301,7 +301,7 @@ class LabelsReader(ReplyReader):
         The text from ``end`` on may not state anything else.
         """
         decided = {item: True for item, values in statements.values.items() if values == {True}}
-        following = check_lines(self.marked, self.start, end, decided, self.names, undecided=self.open)
+        following = check_lines(self.marked, self.start, end, decided, undecided=self.open)
         check_following(following, decided, "multilabel", self.names)
         if statements.contradicted:
             raise Unreadable(f"the decision says different things about {self._quoted(statements.contradicted)}")
@@ -320,7 +320,7 @@ class LabelsReader(ReplyReader):
 
     def _stated_in(self, value: str) -> list[str]:
         """Return the names of the labels that a JSON value announces: "The present aspects are: A, B"."""
-        reader = LabelsReader(parse_markers(value, self.codebook), self.codebook, cut=False)
+        reader = LabelsReader(parse_markers(value, self.codebook), cut=False)
         reading = reader.read_announced()
         return [] if reading is None else [self.names.written(item) for item in reading.present]
 

@@ -55,7 +55,7 @@ def read(text: str, codebook: Codebook, *, finish_reason: str = "stop") -> Readi
     cut = finish_reason == "length"
     if not marked.text.strip():
         return Reading(problem=EMPTY if not text.strip() else CUT if cut else ONLY_REASONING)
-    reader = _READERS[codebook.kind](marked, codebook, cut=cut)
+    reader = _READERS[codebook.kind](marked, cut=cut)
     try:
         reading = reader.read_announced() or reader.read_unannounced()
     except Unreadable as error:

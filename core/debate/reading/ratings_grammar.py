@@ -12,7 +12,7 @@ from core.debate.reading.contradictions import NOT_GIVEN, is_anothers
 from core.debate.reading.decision_markers import ROLE, SENTENCE_BREAK, MarkedReply, Marker, is_inside, is_reported
 from core.debate.reading.json_answers import is_earlier_key
 from core.debate.reading.json_blocks import entries, entry_name
-from core.debate.reading.label_names import IGNORED, Names, split_ordinals
+from core.debate.reading.label_names import IGNORED, Names, names_of, split_ordinals
 from core.debate.reading.labels_grammar import Unreadable, quoted_names
 from core.debate.reading.normalise import Folded, fold
 from core.debate.reading.tokens import LEFT_OPEN, NUMERALS, UNITS
@@ -164,34 +164,32 @@ _OTHERS = re.compile(rf"\W*{ROLE}")
 _WITHOUT_EMPHASIS = dict.fromkeys('*_`#"“”', "")
 
 
-def ratings_of(
-    marked: MarkedReply, marker: Marker, codebook: Codebook, names: Names, open_items: Container[str]
-) -> tuple[Reading, int, bool]:
+def ratings_of(marked: MarkedReply, marker: Marker, open_items: Container[str]) -> tuple[Reading, int, bool]:
     """Return the ratings on lines ``Dimension: number`` after the last marker.
 
     Return also the end of the last of these lines, and True if they are complete.
     """
-    collected, table = _CollectedRatings(codebook, names), _Table(names)
+    collected, table = _CollectedRatings(marked.codebook), _Table(marked.names)
     last, ended = marker.end, False
     for start, end in marked.spans(marker.end):
         before = len(collected.ratings)
         line = table.decided(marked.text[start:end])
         if not collected.line(line):
             for sentence in SENTENCE_BREAK.split(line[:_LOOK_AHEAD]):
-                collected.sentence(_Masked(sentence, names))
+                collected.sentence(_Masked(sentence, marked.names))
         if len(collected.ratings) > before:
             last, ended = end, end < len(marked.text)
-    rated = all(item in collected.ratings or item in open_items for item in codebook.items)
+    rated = all(item in collected.ratings or item in open_items for item in marked.codebook.items)
     return collected.reading(), last, rated and ended
 
 
-def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
+def unmarked_ratings(marked: MarkedReply) -> tuple[Reading, int]:
     """Return the ratings on lines ``Dimension: number`` of a whole reply, and the end of the last one (-1 if none).
 
     The reading starts at the first of them. A line counts only if nothing but a remark follows its number; none counts
     if one of them is reported. The number of the only dimension may stand alone on the first or the last line.
     """
-    collected, table = _CollectedRatings(codebook, names), _Table(names)
+    collected, table = _CollectedRatings(marked.codebook), _Table(marked.names)
     first, last = 0, -1
     reply_text = marked.lines.strip()
     first_and_last = (reply_text.partition("\n")[0].strip(), reply_text.rpartition("\n")[2].strip())
@@ -212,7 +210,7 @@ def unmarked_ratings(marked: MarkedReply, codebook: Codebook, names: Names) -> t
     return replace(collected.reading(), start=first), last
 
 
-def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
+def ratings_in_sentences(marked: MarkedReply) -> tuple[Reading, int]:
     """Return the ratings in the sentences of a reply, and the end of the last one; -1 if a sentence is unclear.
 
     Every sentence with a dimension and a number must consist of ratings ("I give Clarity a 4 and Tone a 5"), with a
@@ -220,7 +218,7 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
     """
     if _REPORT.search(marked.lines):
         return Reading(), -1
-    collected = _CollectedRatings(codebook, names)
+    collected = _CollectedRatings(marked.codebook)
     last = -1
     above = section = ""
     for begin, stop in marked.spans():
@@ -231,7 +229,7 @@ def ratings_in_sentences(marked: MarkedReply, codebook: Codebook, names: Names) 
             end = start + len(sentence)
             if len(sentence) > _LOOK_AHEAD:
                 return Reading(), -1
-            masked = _Masked(marked.text[start:end], names)
+            masked = _Masked(marked.text[start:end], marked.names)
             title = _TITLE.fullmatch(masked.text)
             has_ratings = collected.below(above, section, masked) or collected.sentence(masked)
             if (title or has_ratings) and (is_reported(marked, start) or is_inside(start, marked.quoted)):
@@ -266,11 +264,11 @@ class _Masked:
         return self._items[self.folded.starts[at]]
 
 
-def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
+def ratings_in(value: Any, codebook: Codebook) -> Reading:
     """Return the ratings of a JSON reply: {dimension: number}, or a list of objects with a name and a ``rating``."""
-    collected = _CollectedRatings(codebook, names)
+    collected = _CollectedRatings(codebook)
     pairs = entries(value) if isinstance(value, dict | list) else []
-    if isinstance(value, dict) and is_number(entry_name(value)) and all(map(names.find, value)):
+    if isinstance(value, dict) and is_number(entry_name(value)) and all(map(collected.names.find, value)):
         # a dimension has the name of a key: {"label": 4}
         pairs = list(value.items())
     for name, rating in pairs:
@@ -314,10 +312,10 @@ class _Table:
 
 
 class _CollectedRatings:
-    def __init__(self, codebook: Codebook, names: Names) -> None:
+    def __init__(self, codebook: Codebook) -> None:
         self.scale_of = codebook.scale_of
         self.sole = codebook.items[0] if len(codebook.items) == 1 else None
-        self.names = names
+        self.names = names_of(codebook)
         self.ratings: dict[str, list[Value]] = {}
         self.reasons: dict[str, str] = {}
         self.unknown: dict[str, None] = {}

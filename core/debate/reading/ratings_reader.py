@@ -31,14 +31,14 @@ class RatingsReader(ReplyReader):
     def _read_marker(self, marker: Marker) -> Reading | None:
         if (block := self._block_at(self.marked.past_marker(marker.end, marker.limit))) is not None:
             return self._read_block(block)
-        ratings, end, complete = ratings_of(self.marked, marker, self.codebook, self.names, self.open)
+        ratings, end, complete = ratings_of(self.marked, marker, self.open)
         if self.cut and not complete:
             raise Unreadable(CUT)
         self._check_ratings(ratings, marker.start, end)
         return self._ratings_reading(ratings)
 
     def _read_value(self, block: Block, value: Any) -> Reading:
-        ratings = ratings_in(block.data if value is None else value, self.codebook, self.names)
+        ratings = ratings_in(block.data if value is None else value, self.codebook)
         self._check_other_ratings(block, ratings, value)
         self._check_ratings(ratings, block.end, block.end)
         return self._ratings_reading(ratings)
@@ -48,7 +48,7 @@ class RatingsReader(ReplyReader):
         if not stated and len(self.items) == 1:
             stated = {self.codebook.labels[0].name: lookup(block.data, "rating", "score")}
         numbers = block.data if isinstance(block.data, list) else stated
-        ratings = ratings_in(numbers, self.codebook, self.names)
+        ratings = ratings_in(numbers, self.codebook)
         self._check_other_ratings(block, ratings, numbers)
         self.start = block.start
         return self._reading_if_all_rated(ratings, block.end)
@@ -59,7 +59,7 @@ class RatingsReader(ReplyReader):
             check_json_scale(data, self._tops, self.names)
         for key, value in other_entries(block, decision):
             if isinstance(value, dict | list) and RATING_KEYS.search(key.casefold()):
-                others = ratings_in(value, self.codebook, self.names).values
+                others = ratings_in(value, self.codebook).values
                 if any(ratings.values.get(item, number) != number for item, number in others.items()):
                     raise Unreadable(f"another key contradicts its ratings: {quoted_names([key])}")
 
@@ -70,7 +70,7 @@ class RatingsReader(ReplyReader):
 
     def _read_unmarked(self) -> Reading | None:
         for find in (unmarked_ratings, ratings_in_sentences):
-            ratings, end = find(self.marked, self.codebook, self.names)
+            ratings, end = find(self.marked)
             if (
                 end >= 0
                 and not (self.cut and end >= len(self.marked.text))
