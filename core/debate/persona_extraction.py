@@ -265,19 +265,14 @@ def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Fou
     haystack = Haystack({source.name: source.text})
     for name, characteristics, raw in _described(entries):
         dimension, evidence = _line(raw.get("dimension")), raw.get("evidence")
-        quotes = evidence if isinstance(evidence, list) else [evidence]
-        if normalise(name) and dimension:
-            located = (
-                _located(words.strip()[:MAX_TEXT], source.name, haystack)
-                for words in quotes
-                if isinstance(words, str) and words.strip()
-            )
-            yield FoundDimension(name, characteristics, dimension, tuple(located))
-
-
-def _located(words: str, source: str, haystack: Haystack) -> Quote:
-    passage = haystack.locate(words)
-    return Quote(words=words, source=source, start=passage.start, end=passage.end, match=passage.match)
+        if not (normalise(name) and dimension):
+            continue
+        quotes: list[Quote] = []
+        for words in evidence if isinstance(evidence, list) else [evidence]:
+            if isinstance(words, str) and (words := words.strip()[:MAX_TEXT]):
+                _, start, end, match = haystack.locate(words)
+                quotes.append(Quote(words=words, source=source.name, start=start, end=end, match=match))
+        yield FoundDimension(name, characteristics, dimension, tuple(quotes))
 
 
 def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[FoundDimension]:

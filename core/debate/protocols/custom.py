@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Annotated, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -46,7 +46,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
                     transcript.add(role, titles[role], reply, times[role])
                     last[role] = reply
                     times[role] += 1
-            if loop.until == "agreed" and _agreed(context, loop, transcript.latest):
+            if loop.until and _agreed(context, loop, transcript.latest):
                 break
     latest = transcript.latest
     if len(protocol.deciding_roles) == 1:
@@ -138,10 +138,6 @@ _Line: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True)]
 _Title: TypeAlias = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-def _as_loop(data: Any) -> Any:
-    return data if isinstance(data, dict) else {"repeat": [data], "times": 1}
-
-
 _Stage: TypeAlias = Annotated[
     tuple[str, ...], Field(min_length=1), BeforeValidator(lambda data: [data] if isinstance(data, str) else data)
 ]
@@ -175,6 +171,11 @@ class Loop(_Definition):
         return tuple(dict.fromkeys(role for stage in self.repeat for role in stage))
 
 
+_LoopOrStage: TypeAlias = Annotated[
+    Loop, BeforeValidator(lambda data: data if isinstance(data, dict) else {"repeat": [data], "times": 1})
+]
+
+
 class Vote(_Definition):
     """A decision by vote of several roles."""
 
@@ -188,7 +189,7 @@ class ProtocolDefinition(_Definition):
     about: _Line = ""
     kinds: Annotated[tuple[Kind, ...], Field(min_length=1)] | None = None
     roles: dict[str, RoleDefinition] = Field(min_length=1, max_length=MAX_ROLES)
-    order: tuple[Annotated[Loop, BeforeValidator(_as_loop)], ...] = Field(min_length=1)
+    order: tuple[_LoopOrStage, ...] = Field(min_length=1)
     inputs: dict[str, _Sources] | None = None
     decides: str | Vote
 

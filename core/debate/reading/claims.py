@@ -190,7 +190,8 @@ def claims_of(sentence: str, names: Names, *, is_choice: bool) -> list[Claim]:
         position += len(clause)
         clause_groups = groups[index : index + clause.count("§")]
         index += len(clause_groups)
-        claims += [Claim(clause_groups.pop(at).items, "against") for at in _denied(clause)]
+        denied = [clause.count("§", 0, match.end()) - 1 for match in _DENIED_LABEL.finditer(clause)]
+        claims += [Claim(clause_groups.pop(at).items, "against") for at in reversed(denied)]
         items = tuple(item for group in clause_groups for item in group.items)
         if claims and not items and _OF_OTHER.match(clause):
             goes_on = False
@@ -244,17 +245,6 @@ def grouped_labels(sentence: str, names: Names) -> tuple[str, list[_LabelGroup]]
     return _GROUP.sub("§", words), groups
 
 
-def _denied(clause: str) -> list[int]:
-    """Return the positions, from the last one on, of the labels that only the words before them deny."""
-    positions: list[int] = []
-    count = end = 0
-    for match in _DENIED_LABEL.finditer(clause):
-        count += clause.count("§", end, match.end())
-        end = match.end()
-        positions.append(count - 1)
-    return positions[::-1]
-
-
 def _clauses(words: str) -> Iterator[str]:
     for part in _SEPARATOR.split(words):
         begin = 0
@@ -271,7 +261,8 @@ def _stance(clause: str, *, written: bool, is_choice: bool) -> Stance | None:
         CONCEDED.match(clause)
         or _RUNNER_UP.search(clause)
         or _OF_PART.search(clause)
-        or _is_attribute(clause, written=written)
+        # the name only describes something in the text
+        or (not written and _ATTRIBUTE.search(clause) and not _CHOOSES.search(clause))
     ):
         return None
     if _EXISTENCE.search(clause):
@@ -284,11 +275,6 @@ def _stance(clause: str, *, written: bool, is_choice: bool) -> Stance | None:
     if _NEGATION.search(clause):
         return "against"
     return "doubt" if _HEDGE.search(clause) else "for"
-
-
-def _is_attribute(clause: str, *, written: bool) -> bool:
-    """Return True if a label's name only describes something in the text."""
-    return not written and _ATTRIBUTE.search(clause) is not None and _CHOOSES.search(clause) is None
 
 
 def _is_reported(before: str, clause: str) -> bool:

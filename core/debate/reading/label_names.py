@@ -184,10 +184,6 @@ def _between(joint: str) -> str:
     return rf"(?:{_SPACE}|{_GAP}[-–]{_GAP}" + (rf"|{_GAP}\ ?[/&]\ ?{_GAP})" if joint == "/" else ")")
 
 
-def _character(character: str) -> str:
-    return rf"\ ?{character}\ ?" if character in "/&" else re.escape(character)
-
-
 def _bounded(keys: list[str]) -> Iterator[str]:
     """Yield alternatives that match whole words; last the names that begin unlike a word (``.NET``, an emoji)."""
     for key in sorted(keys, key=lambda key: not _edge(key[0])):
@@ -199,7 +195,7 @@ def _bounded(keys: list[str]) -> Iterator[str]:
         respellings = _respellings(key, keys)
         joint = _JOINT if respellings else _SPACES
         parts = joint.split(key)
-        words = (_GAP.join(map(_character, word)) for word in parts[::2])
+        words = (_GAP.join(rf"\ ?{c}\ ?" if c in "/&" else re.escape(c) for c in word) for word in parts[::2])
         joints = [*map(_between if respellings else lambda _: _SPACE, parts[1::2]), ""]
         spelt = "".join(word + joint for word, joint in zip(words, joints, strict=True))
         yield first + start + spelt[len(first) :] + end

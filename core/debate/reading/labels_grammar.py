@@ -276,9 +276,7 @@ class _Sentence:
 
     def states_something(self) -> bool:
         """Return True if the sentence names a label, denies all of them, or is a heading for the lines below."""
-        if _has_label_names(self.tokens):
-            return True
-        if self.is_doubt():
+        if _has_label_names(self.tokens) or self.is_doubt():
             return True
         first = [token for token in self.tokens if token.kind not in ("fill", "and", "verb")]
         if not first or first[0].kind in ("all", "none", "rest", "struck"):

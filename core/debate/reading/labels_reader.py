@@ -273,7 +273,7 @@ class LabelsReader(ReplyReader):
             try:
                 stated = statements.read(unwrapped(text))
             except Unreadable:
-                if begun and not bullet and self._label_at_start(text) is None:
+                if begun and not bullet and self.names.at(fold(text.lstrip(" \t>*_#`\"'“")), 0) is None:
                     return line.start
                 raise
             if stated:
@@ -289,11 +289,6 @@ class LabelsReader(ReplyReader):
                 return line.start
         may_go_on = begun and (bullets or statements.headed or end >= len(self.marked.text))
         return end if next_marker < len(self.marked.text) or (begun and not may_go_on) else None
-
-    def _label_at_start(self, text: str) -> str | None:
-        """Return the label with whose name a line starts."""
-        name_match = self.names.at(fold(text.lstrip(" \t>*_#`\"'“")), 0)
-        return name_match[0] if name_match else None
 
     def _labels_reading(self, statements: Statements, end: int) -> Reading:
         """Return the reading of statements on labels: those not named are absent if any is present, or none is.

@@ -301,7 +301,8 @@ def _scan(
         elif group is not None and group.end <= end:
             inner = tuple(_scan(folded, group.inner_start, group.inner_end, names, codes, groups, depth + 1))
             if text[position] == "(":
-                is_beside_name = listed or _name_follows(folded, group.end, end, names)
+                separator = _SEPARATOR.match(text, group.end, end)
+                is_beside_name = listed or (separator is not None and names.at(folded, separator.end()) is not None)
             else:
                 is_beside_name = group.kind == "bracket" and after_name == position
             if _lists_labels(group, inner, is_beside_name=is_beside_name):
@@ -326,12 +327,6 @@ def _code_at(text: str, position: int, end: int, names: Names) -> tuple[str, int
         return None
     item = names.find_code(float(number.group().replace("−", "-")))
     return None if item is None else (item, number.end())
-
-
-def _name_follows(folded: Folded, position: int, end: int, names: Names) -> bool:
-    """Return True if a separator and a name come next."""
-    separator = _SEPARATOR.match(folded.text, position, end)
-    return separator is not None and names.at(folded, separator.end()) is not None
 
 
 def _lists_labels(group: _Enclosure, inner: Sequence[Token], *, is_beside_name: bool) -> bool:
