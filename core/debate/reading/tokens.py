@@ -38,13 +38,13 @@ LABEL_NOUN_PLURAL = rf"(?:{'|'.join(LABEL_NOUNS)})"
 """Pattern of one of these plurals."""
 UNITS = "text|sentence|statement|document|passage|review|clause|segment|comment|post|tweet|excerpt|unit"
 _QUALIFIED = (  # "Food at least", "Food with reservations"
-    r"at\ (?:first\ (?:glance|sight)|(?:the\ very\ )?(?:least|most|best)|a\ (?:stretch|push|guess))"
-    r"|in\ part|in\ a\ (?:sense|way)"
-    r"|by\ (?:implication|inference)|so\ far|for\ (?:now|example|instance)"
-    r"|as\ far\ as\ \w+\ can\ \w+|as\ an?\ (?:maximum|minimum|guess|example)"
-    r"|only\ (?:mentioned\ )?in\ passing|(?<!mentioned\ )in\ passing"
-    r"|with\ (?:\w+\ )?(?:reservations?|doubts?|hesitation|caveats?)"
-    r"|with\ (?:very\ )?(?:low|little|limited)\ confidence"
+    r"at (?:first (?:glance|sight)|(?:the very )?(?:least|most|best)|a (?:stretch|push|guess))"
+    r"|in part|in a (?:sense|way)"
+    r"|by (?:implication|inference)|so far|for (?:now|example|instance)"
+    r"|as far as \w+ can \w+|as an? (?:maximum|minimum|guess|example)"
+    r"|only (?:mentioned )?in passing|(?<!mentioned )in passing"
+    r"|with (?:\w+ )?(?:reservations?|doubts?|hesitation|caveats?)"
+    r"|with (?:very )?(?:low|little|limited) confidence"
 )
 DOUBTFUL_WORDS = (
     "(?:supposed|alleged|potential|arguab|possib|conceivab|probab|seeming|apparent|presumab|questionab|doubtful|unlike"
@@ -84,77 +84,70 @@ def _elsewhere(unit: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 NUMERALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NOT = r"(?:not|never|no\ longer|isn['’]t|aren['’]t|wasn['’]t|weren['’]t)\ (?:(?:(?!only\b)\w+ly|at\ all|to\ be)\ )?"
+_NOT = r"(?:not|never|no longer|isn['’]t|aren['’]t|wasn['’]t|weren['’]t) (?:(?:(?!only\b)\w+ly|at all|to be) )?"
 # Patterns for folded text (lower case, single spaces), in the order in which they are tried. Languages: English,
 # German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese.
 _VOCABULARY = {
-    "closed": r"none\ of\ the\ (?:others?|rest|remaining(?:\ \w+)?)|nothing\ (?:else|but)|no\ others?"
-    rf"|no\ (?:other|further|additional)\ {LABEL_NOUN}",
-    "rest": rf"(?:all\ )?(?:of\ )?the\ (?:rest|others?\b(?:\ {LABEL_NOUN})?"
-    r"|remaining(?:\ \w+)?)"
-    rf"|everything\ else|all\ others?|other\ {LABEL_NOUN_PLURAL}",
-    "all": rf"all(?:\ of)?(?:\ (?:the|these|those|them))?(?:\ (?:{'|'.join(NUMERALS[2:])}|\d{{1,2}}))?"
-    rf"(?:\ of\ them)?(?:\ (?:listed|given|above))?(?:\ {LABEL_NOUN_PLURAL})?"
-    r"(?=\W*(?:$|[.;!])|\ (?:are|apply)\b)",
-    "none": rf"(?:the|this)\ (?:\w+\ )?(?:{UNITS})\ (?:does\ not|doesn['’]t)"
-    r"\ (?:mention|discuss|address|cover|contain)\ any\ (?:of\ the\ )?(?:(?:listed|given)\ )?"
-    rf"{LABEL_NOUN_PLURAL}(?=\W*$)"
-    r"|(?<!\w\ )(?<!\w,\ )nothing(?=\W*$)"
-    r"|none(?:\ (?:at\ all|present|of\ (?:the|these|those|them)"
-    rf"(?:\ (?:listed|given|above|other|two|three|four|five|six|{LABEL_NOUN}))*+))?"
-    r"|(?:there\ (?:is|are)\ )?no\ (?:(?:relevant|listed|such|specific|given|present)\ )?"
-    rf"{LABEL_NOUN}"
-    r"(?:\ (?:at\ all|apply|applies|(?:is|are|was|were)\ (?:present|mentioned|discussed"
+    "closed": r"none of the (?:others?|rest|remaining(?: \w+)?)|nothing (?:else|but)|no others?"
+    rf"|no (?:other|further|additional) {LABEL_NOUN}",
+    "rest": rf"(?:all )?(?:of )?the (?:rest|others?\b(?: {LABEL_NOUN})?|remaining(?: \w+)?)"
+    rf"|everything else|all others?|other {LABEL_NOUN_PLURAL}",
+    "all": rf"all(?: of)?(?: (?:the|these|those|them))?(?: (?:{'|'.join(NUMERALS[2:])}|\d{{1,2}}))?"
+    rf"(?: of them)?(?: (?:listed|given|above))?(?: {LABEL_NOUN_PLURAL})?"
+    r"(?=\W*(?:$|[.;!])| (?:are|apply)\b)",
+    "none": rf"(?:the|this) (?:\w+ )?(?:{UNITS}) (?:does not|doesn['’]t)"
+    r" (?:mention|discuss|address|cover|contain) any (?:of the )?(?:(?:listed|given) )?"
+    rf"{LABEL_NOUN_PLURAL}(?=\W*$)|(?<!\w )(?<!\w, )nothing(?=\W*$)"
+    r"|none(?: (?:at all|present|of (?:the|these|those|them)"
+    rf"(?: (?:listed|given|above|other|two|three|four|five|six|{LABEL_NOUN}))*+))?"
+    rf"|(?:there (?:is|are) )?no (?:(?:relevant|listed|such|specific|given|present) )?{LABEL_NOUN}"
+    r"(?: (?:at all|apply|applies|(?:is|are|was|were) (?:present|mentioned|discussed"
     r"|applicable|found)|present))?|keine?r?|aucune?|ningun[oa]|ninguno|nessun[oa]|nenhum[a]?|geen|brak|无|沒有|没有|なし|нет",
-    "absent": rf"{_NOT}(?:{_KEPT})|(?:(?<=\ are\ )|(?<=\ is\ ))not(?=\ ?(?:[.;!]|$))"
-    r"|(?:does|do|did)(?:\ not|n['’]t)(?:\ (?:apply|appear|occur|count|qualify|belong)(?:\ here)?"
-    r"|(?=\ ?(?:[.;!]|$)))|absent|missing|excluded?"
-    r"|no\ (?:mention|evidence)(?:\ (?:of|for)\ (?:it|this))?(?!\ \w)"
-    r"|reject(?:ed|s)?|ruled\ out|denie[ds]|overruled"
+    "absent": rf"{_NOT}(?:{_KEPT})|(?:(?<= are )|(?<= is ))not(?= ?(?:[.;!]|$))"
+    r"|(?:does|do|did)(?: not|n['’]t)(?: (?:apply|appear|occur|count|qualify|belong)(?: here)?"
+    r"|(?= ?(?:[.;!]|$)))|absent|missing|excluded?"
+    r"|no (?:mention|evidence)(?: (?:of|for) (?:it|this))?(?! \w)"
+    r"|reject(?:ed|s)?|ruled out|denie[ds]|overruled"
     r"|drop(?:ped)?|remov(?:e|ed)|omit(?:ted)?|irrelevant|inapplicable|discard(?:ed)?|dismiss(?:ed)?|unmentioned"
     r"|unsupported|unfounded"
-    r"|nicht\ (?:vorhanden|erwähnt|enthalten|zutreffend)|abwesend|fehlend|fehlt|fehlen|absente?s?"
-    r"|non\ (?:présente?s?|mentionnée?s?)|ausentes?|no\ (?:presentes?|mencionad[oa]s?)|assent[ei]"
-    r"|non\ (?:present[ei]|menzionat[oiae])|niet\ (?:aanwezig|genoemd|vermeld)|afwezig|não\ (?:presentes?"
+    r"|nicht (?:vorhanden|erwähnt|enthalten|zutreffend)|abwesend|fehlend|fehlt|fehlen|absente?s?"
+    r"|non (?:présente?s?|mentionnée?s?)|ausentes?|no (?:presentes?|mencionad[oa]s?)|assent[ei]"
+    r"|non (?:present[ei]|menzionat[oiae])|niet (?:aanwezig|genoemd|vermeld)|afwezig|não (?:presentes?"
     r"|mencionad[oa]s?)"
     r"|nieobecn\w+|отсутству\w+|不存在|未提及|未提到|未涉及|没有提[到及]|没有涉及|言及なし|存在しない",
-    "present": rf"the\ only\ (?:one|aspect|label|topic|theme|code|category)(?:\ (?:that\ )?(?:{_KEPT}))?(?=\W*$)"
-    rf"|(?:(?:explicitly|clearly|directly)\ )?(?:{_KEPT})"
+    "present": rf"the only (?:one|aspect|label|topic|theme|code|category)(?: (?:that )?(?:{_KEPT}))?(?=\W*$)"
+    rf"|(?:(?:explicitly|clearly|directly) )?(?:{_KEPT})"
     r"|vorhanden|erwähnt|enthalten|zutreffend|présente?s?|mentionnée?s?|presentes?|mencionad[oa]s?"
     r"|present[ei]|menzionat[oiae]|aanwezig|genoemd|obecn\w+|присутству\w+|存在|提[及到]|涉及|あり",
     "open": r"undecided|unclear|unsure|uncertain|unknown|null|n/?a|\?{1,3}",
-    "neg": r"(?:and|but|,)?\ ?(?:except(?:\ for)?|excepting|excluding|without|leaving\ out|dropping|removing"
-    r"|rejecting|omitting|apart\ from|other\ than|minus"
-    r"|rather\ than|instead\ of|as\ opposed\ to)|(?:(?:and|but)\ )?(?:not|nor)"
-    r"|aber\ nicht|mais\ pas|pero\ no|ma\ non|mas\ não|maar\ niet",
-    "yes": r"yes|y(?!\ \w)|true|1(?!\.\d)|ja|oui|sí|sì|sim|tak|是|有|はい|да",
-    "no": r"no|n(?!\ \w)|false|0(?!\.\d)|nein|non|não|nee|nie|否|いいえ|не",
+    "neg": r"(?:and|but|,)? ?(?:except(?: for)?|excepting|excluding|without|leaving out|dropping|removing"
+    r"|rejecting|omitting|apart from|other than|minus"
+    r"|rather than|instead of|as opposed to)|(?:(?:and|but) )?(?:not|nor)"
+    r"|aber nicht|mais pas|pero no|ma non|mas não|maar niet",
+    "yes": r"yes|y(?! \w)|true|1(?!\.\d)|ja|oui|sí|sì|sim|tak|是|有|はい|да",
+    "no": r"no|n(?! \w)|false|0(?!\.\d)|nein|non|não|nee|nie|否|いいえ|не",
     "hedge": rf"(?:{_QUALIFIED})(?=\W*(?:$|[.,;!]))"
     r"|maybe|perhaps|possibly|probably|potentially|arguably|part(?:ly|ially)|(?:un)?likely|borderline"
-    "|impli(?:ed|citly|cit)"
-    r"|indirect(?:ly)?|questionable|doubtful|might|may|could|should|would|but|however|although|though|yet|unless|if"
-    r"|rather"
-    r"|sorry|i\ mean|oops|kind\ of|sort\ of|slightly|a\ (?:bit|little)|to\ (?:some|a\ \w+)\ (?:extent|degree)"
+    r"|impli(?:ed|citly|cit)|indirect(?:ly)?|questionable|doubtful|might|may|could|should|would|but|however|although|though|yet"
+    r"|unless|if|rather|sorry|i mean|oops|kind of|sort of|slightly|a (?:bit|little)|to (?:some|a \w+) (?:extent|degree)"
     r"|almost|nearly|weak(?:ly)?|somewhat|instead|actually|wait|debatable|vielleicht|peut-être|quizás?|forse|talvez"
-    r"|(?:un|nicht\ )sicher|wahrscheinlich|möglicherweise|incertaine?|pas\ sûre?|peu\ probable|probable(?:ment)?"
+    r"|(?:un|nicht )sicher|wahrscheinlich|möglicherweise|incertaine?|pas sûre?|peu probable|probable(?:ment)?"
     r"|inciert[oa]|incert[oa]|probabilmente|probablemente|provavelmente|onzeker|waarschijnlijk|misschien|возможно|вероятно|不确定|可能"
     r"|aber|fraglich|zweifelhaft|unklar|kaum|douteu(?:x|se)s?|implicites?|dudos[oa]s?|implícit[oa]s?|dubbi[oa]"
     r"|duvidos[oa]s?",
-    "negation": r"the\ (?:critic|opponent)\ (?:is|was)\ (?:right|correct)|nothing|nobody|nowhere|never|neither|hardly"
+    "negation": r"the (?:critic|opponent) (?:is|was) (?:right|correct)|nothing|nobody|nowhere|never|neither|hardly"
     r"|barely|scarcely|lacks?|lacking|fails?|disputed|contested|(?:wrong|incorrect)(?:ly)?|mistakenly|erroneously"
-    "|cannot"
-    r"|[^\W_]+n['’]t|nicht|kein\w*|ne|pas|sin|senza|niet|sem|sans|ohne|ni|不|没|未",
+    r"|cannot|[^\W_]+n['’]t|nicht|kein\w*|ne|pas|sin|senza|niet|sem|sans|ohne|ni|不|没|未",
     "or": r"or|either|oder|ou|oppure",
-    "and": r"and|as\ well\ as|plus|also|und|et|e|en|y|и|と",
+    "and": r"and|as well as|plus|also|und|et|e|en|y|и|と",
     "why": r"because|since|as|for|which|whereas|while|given|despite"
-    r"|in\ spite\ of|based\ on|due\ to|thanks\ to|with|in|from|by|at|through"
-    "|so|that",
+    r"|in spite of|based on|due to|thanks to|with|in|from|by|at|through|so|that",
     "verb": r"(?:is|are|was|were|be|being|ist|sind|est|sont|es|son|è|sono|são|zijn)"
-    r"(?:\ (?:all|both|each|also|clearly))?",
+    r"(?: (?:all|both|each|also|clearly))?",
     "fill": r"です|overall|nur|seulement|uniquement|solo|sólo|solamente|soltanto|alleen|tylko|только"
-    rf"|the|both|only|just|simply|namely|{LABEL_NOUN}|final"
-    r"|finally|following|follows|clearly|explicitly|definitely|plainly|certainly|indeed|obviously|undoubtedly"
-    r"|all\ (?:two|three|four|five)\ of",
+    rf"|the|both|only|just|simply|namely|{LABEL_NOUN}|final|finally"
+    r"|following|follows|clearly|explicitly|definitely|plainly|certainly|indeed|obviously|undoubtedly"
+    r"|all (?:two|three|four|five) of",
 }
 YES_SIGNS, NO_SIGNS = "✓✔✅☑👍", "✗✘✖✕❌❎☐👎🚫⛔"
 _LEXER = re.compile(
@@ -163,10 +156,7 @@ _LEXER = re.compile(
     r"|(?P<stop>(?:!{2,20}+|[.!])(?=[\"'”’»“*_`)\]}]*+(?:\s|$|<|\\))|(?<!,)(?<!,\s)\.{2,}|[。！])"
     r"|(?P<semicolon>[;؛\n])|(?P<comma>[,/|、،•·和与及](?!or\b))|(?P<link>:|=>?|->|→|⇒|—|–|(?<=\s)-+(?=\s|$))|(?P<amp>&(?=\s)|(?<=\s)\+(?=\s[\w#]))"
     r"|(?<=[^\W_])(?P<tail>['’_-][^\W_]+)"
-    + "".join(
-        f"|(?P<{kind}>(?:{pattern.replace(chr(92) + ' ', ' ')})(?![^\\W_]|['’-][^\\W_]))"
-        for kind, pattern in _VOCABULARY.items()
-    )
+    + "".join(f"|(?P<{kind}>(?:{pattern})(?![^\\W_]|['’-][^\\W_]))" for kind, pattern in _VOCABULARY.items())
     + r"|(?P<question>\?|\.{2,})|(?P<word>[^\W_]+(?:['’.][^\W_]+)*|[<>%^+=&!¬~↑↓€£]|\$(?=\d))",
     re.DOTALL,
 )
