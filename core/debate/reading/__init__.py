@@ -10,8 +10,8 @@ A reply is read in these steps, one module or two for each:
 4. The last of these places is the decision (``base_reader``). Without one, it is what the whole reply states. Each
    kind of codebook has its reader: ``labels_reader``, ``choice_reader`` and ``ratings_reader``. ``parse`` starts it.
 5. The words of the decision become tokens: names, answers, separators, and words (``tokens``).
-6. One grammar for each kind of codebook reads them completely or not at all: ``labels_grammar``, ``choice_grammar``
-   and ``ratings_grammar``; ``json_answers`` reads the values of JSON.
+6. A grammar reads them completely or not at all: ``labels_grammar`` and ``choice_grammar``; that of ratings is in their
+   reader. ``json_answers`` reads the values of JSON.
 7. Words that a grammar leaves over make the reply unreadable, with the words as the problem.
 8. Each clause after the decision may claim that a label is present or absent (``claims``). A claim that differs
    from the decision, or words that take it back, make the reply unreadable (``contradictions``). So do other labels
