@@ -50,35 +50,28 @@ def test_decision_line_is_not_evidence() -> None:
     assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
 
 
-def test_bullets_of_a_decision_are_evidence() -> None:
-    text = 'Final Decision:\n- Service: "kind"\n- Food: "eggs", cold'
-    assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
-
-
 @each_row(
     "text",
     [
+        'Final Decision:\n- Service: "kind"\n- Food: "eggs", cold',
         '| Evidence | Aspect |\n|---|---|\n| "kind" | Service |\n| "eggs" | Food |',
         '| Aspect | Evidence |\n|---|---|\n| Service | "kind" |\n| Food | "eggs" |',
         "- #Service: 「kind」\n- #Food: 『eggs』",
     ],
 )
-def test_quotes_in_tables_and_corner_brackets_belong_to_their_label(text: str) -> None:
+def test_quotes_in_bullets_tables_and_corner_brackets_belong_to_their_label(text: str) -> None:
     assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
-
-
-def test_row_without_label_continues_the_row_above() -> None:
-    text = '| Service | "kind" |\n| | "quick" |\n| Food | "eggs" |'
-    assert quotes_by_label(text) == [("Service", "kind"), ("Service", "quick"), ("Food", "eggs")]
-
-
-def test_thinking_is_not_evidence() -> None:
-    assert quotes_by_label('<think>#Food: "eggs"</think>#Food: "toast"') == [("Food", "toast")]
 
 
 @each_row(
     ("text", "expected"),
     [
+        # Thinking is not evidence, and a row without a label continues the one above.
+        ('<think>#Food: "eggs"</think>#Food: "toast"', [("Food", "toast")]),
+        (
+            '| Service | "kind" |\n| | "quick" |\n| Food | "eggs" |',
+            [("Service", "kind"), ("Service", "quick"), ("Food", "eggs")],
+        ),
         # Quotations are assigned to labels.
         # The extractor's form in the ECJ paper and variants written by models.
         ('- #Service: "The staff was friendly."', [("Service", "The staff was friendly.")]),
