@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ WALL_SECONDS = 10.0
 
 The limit on processor time (``rendering.CPU_SECONDS``) is the effective one on a machine that is not overloaded.
 """
-MAX_REJECTED = 256
 _NEEDED_VARIABLES = ("SYSTEMROOT",)
 """Environment variables without which Python does not start on some systems (Windows)."""
 
@@ -96,24 +94,20 @@ class Workers:
 
     def __init__(self) -> None:
         self._idle: list[Worker] = []
-        self._rejected: deque[str] = deque(maxlen=MAX_REJECTED)
-        """Hashes of the templates that had to be stopped."""
-        self._lock = threading.Lock()
+        self._rejected: set[str] = set()
+        """Hashes of the templates that had to be stopped. Each operation on these two is atomic."""
 
     def render_parts(self, text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
         """Render in a worker. Raises RenderError, also for a template that had to be stopped."""
         name = digest(text)
-        with self._lock:
-            is_rejected = name in self._rejected
-        if is_rejected:
+        if name in self._rejected:
             raise RenderError(_TOO_LONG)
         request = json.dumps({"text": text, "values": dict(values), "parts": parts}, default=_plain).encode()
         answer, spent = self._ask(request)
         if not answer and not spent:
             answer, _ = self._ask(request)  # another process may have killed the worker
         if not answer:
-            with self._lock:
-                self._rejected.append(name)
+            self._rejected.add(name)
             raise RenderError(_TOO_LONG)
         result = json.loads(answer)
         if "error" in result:
@@ -123,28 +117,23 @@ class Workers:
     def _ask(self, request: bytes) -> tuple[bytes, bool]:
         worker = self._take()
         answer = worker.ask(request)
-        if answer:
-            with self._lock:
-                self._idle.append(worker)
-            return answer, False
-        return b"", worker.close()
+        if not answer:
+            return b"", worker.close()
+        self._idle.append(worker)
+        return answer, False
 
     def close(self) -> None:
         """Stop all idle workers."""
-        with self._lock:
-            idle, self._idle = self._idle, []
+        idle, self._idle = self._idle, []
         for worker in idle:
             worker.close()
 
     def _take(self) -> Worker:
-        while True:
-            with self._lock:
-                worker = self._idle.pop() if self._idle else None
-            if worker is None:
-                return Worker()
-            if worker.alive:
-                return worker
-            worker.close()
+        with contextlib.suppress(IndexError):  # no worker is idle
+            while not (worker := self._idle.pop()).alive:
+                worker.close()
+            return worker
+        return Worker()
 
 
 def _plain(value: Any) -> Any:
