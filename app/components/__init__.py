@@ -120,7 +120,6 @@ def routes() -> list[BaseRoute]:
 
 @cache
 def _modules() -> dict[str, str]:
-    """Return the modules by file name."""
     return {path.name: read(path) for path in sorted(FOLDER.glob("*.js"))}
 
 

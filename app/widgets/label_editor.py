@@ -385,7 +385,6 @@ def _proposal_html(proposal: label_keywords.KeywordProposal) -> str:
 
 
 def _matches(matches: label_keywords.KeywordMatches) -> None:
-    """Draw the keyword matches in the documents."""
     sample = f"of {matches.documents:,} documents"
     if matches.documents < matches.total:
         sample += f", drawn from {matches.total:,}"
@@ -416,7 +415,6 @@ def _matches(matches: label_keywords.KeywordMatches) -> None:
 
 
 def _remove_button(fields: Fields, label: Label, matches: label_keywords.KeywordMatches) -> None:
-    """Draw the button that removes the keywords without a match."""
     removed = matches.unmatched
 
     def without_removed(words: tuple[str, ...]) -> tuple[str, ...]:

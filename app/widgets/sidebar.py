@@ -123,7 +123,6 @@ def _check_run(session: ProjectSession) -> None:
 
 
 def _report_unknown(requested: str, remedy: str) -> None:
-    """Say that the project in the address does not exist (any more)."""
     words = "It may have been renamed, moved, archived or deleted."
     state.set_notice("warn", f"Project {one_line(requested)[:MAX_NAME]} was not found", f"{words} {remedy}")
 

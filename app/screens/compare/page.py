@@ -258,7 +258,6 @@ RUN_ROWS: dict[str, tuple[Callable[[ComparedRun], float | None], Callable[[float
 
 
 def _summary(comparison: Comparison) -> list[str]:
-    """Return the differences between the runs as sentences."""
     titles = {column.run.run_id: name_in_sentence(column.run) for column in comparison.columns}
     lines = [pair.sentence for pair in comparison.pairs]
     lines += [f"{titles[pair.second]}: {pair.equivalence.sentence}" for pair in comparison.pairs if pair.equivalence]
@@ -283,7 +282,6 @@ def _score_rows(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _defined_metrics(comparison: Comparison) -> list[Metric]:
-    """Return the metrics that at least one run has."""
     return [
         metric
         for metric in metrics(comparison.columns[0].scores.kind)
@@ -292,7 +290,6 @@ def _defined_metrics(comparison: Comparison) -> list[Metric]:
 
 
 def _score_table(comparison: Comparison) -> None:
-    """Draw the table of metrics with their intervals."""
     rows = [
         [metric.name, *(estimate_html(column.scores[metric.key]) for column in comparison.columns)]
         for metric in _defined_metrics(comparison)
@@ -354,7 +351,6 @@ def _label_differences(pair: Pair, kind: Kind, basis: str, title: str) -> str:
 
 
 def _significance(pair: Pair) -> None:
-    """Draw the significance tests of whole runs."""
     gained, lost = pair.documents.only_second, pair.documents.only_first
     excluded = f", {pair.scores.excluded:,} excluded" if pair.scores.excluded else ""
     main_p = format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING
@@ -385,7 +381,6 @@ def _significance(pair: Pair) -> None:
 
 
 def _mcnemar_words(test: McNemar) -> str:
-    """Return the result of McNemar's test as text."""
     if test.p is None:
         return "none for a sample: selection favours some errors" if test.n else "no document to compare"
     verdict = f"a significant {test.direction}" if test.significant() else "not significant"

@@ -60,7 +60,6 @@ def _format() -> export.ExportFormat:
 
 
 def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
-    """Return further runs for the same file."""
     titles = {
         other.run_id: other.title
         for other in runs

@@ -233,7 +233,6 @@ def _run_html(row: projects.ListedProject) -> str:
 
 
 def _manage(workspace: Workspace, row: projects.ListedProject, shown: Path | None, number: int) -> None:
-    """Draw the actions on a project."""
     key = f"rename-{row.path}"
 
     def done(head: str, text: str = "") -> None:

@@ -76,7 +76,6 @@ def _preview(paper: Manuscript) -> None:
 
 
 def _table(block: ManuscriptTable) -> None:
-    """Draw a table, which scrolls if it is too wide."""
     region = f'tabindex="0" role="region" aria-label="{escape(block.caption)}"' if len(block.head) > MAX_COLUMNS else ""
     st.html(f'<div class="moot-scroll" {region}>{html_table(block, css="moot-estimate")}</div>')
 

@@ -80,7 +80,6 @@ def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> Non
 
 
 def _remove_button(workspace: Workspace, name: str) -> None:
-    """Draw the button that removes a connection. It offers to cancel open batches first."""
     key, title = f"remove-{name}", f"Remove {name}"
     if not (batches := models.open_batches(workspace, name)):
         icon_button("delete", title, key, _remove, workspace, name)

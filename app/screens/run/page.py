@@ -56,7 +56,6 @@ def main() -> None:
 
 
 def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
-    """Draw the select box of the project's runs, latest first."""
     if not runs:
         return
 
@@ -158,7 +157,6 @@ def _subtitle(overview: RunOverview, file_name: str) -> str:
 
 
 def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool) -> None:
-    """Draw the buttons that control a run, depending on its state."""
     run, status = overview.run, overview.state
 
     pending = overview.pending_state
@@ -243,7 +241,6 @@ def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
 
 
 def _budget(session: ProjectSession, run: RunRow) -> None:
-    """Draw the buttons that raise the budget of a run."""
     offer = control.suggest_budget(session, run)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         other = st.number_input(

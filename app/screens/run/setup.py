@@ -244,7 +244,6 @@ def _pilot_cost(plan: Plan, pilot: cost_estimate.CostEstimate, few: int, count: 
 
 
 def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
-    """Draw the members of the comparison and its buttons."""
     shown = planned_comparison.prepare(session, len(ids))
     heading(f"Comparison of {len(shown.members)}" if len(shown.members) > 1 else "Comparison")
     for member in shown.members:

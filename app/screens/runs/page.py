@@ -234,7 +234,6 @@ def _rank_score(rows: Sequence[LeaderboardRow]) -> str:
 
 
 def _frontier(rows: Sequence[LeaderboardRow]) -> None:
-    """Draw quality against cost."""
     scored = [row for row in rows if row.main is not None]
     with layout.panel(
         "Quality and cost",
@@ -266,7 +265,6 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
 
 
 def _details(session: ProjectSession, selected: Sequence[LeaderboardRow], reference: Reference) -> None:
-    """Draw the configuration of the selected run, or the differences between several."""
     runs = [row.run for row in selected]
     if len(runs) == 1:
         _one_run(session, selected[0])
