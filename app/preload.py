@@ -20,14 +20,7 @@ BEFORE_PAGES = ("narwhals.stable.v1", "pandas")
 """Libraries that two threads must not import at once. The modules of narwhals (part of Altair and scikit-learn) import
 each other, so that the threads would wait for each other. Altair uses pandas as soon as another thread begins to import
 it."""
-LIBRARIES = (
-    "keyring",
-    "genai_prices",
-    "altair",
-    "scipy.special",
-    "scipy.stats",
-    "sklearn.feature_extraction.text",
-)
+LIBRARIES = ("keyring", "genai_prices", "altair", "scipy.special", "scipy.stats", "sklearn.feature_extraction.text")
 """Libraries of keys, prices, charts, metrics and the classifier: more than half of the time of all imports."""
 DELAY_SECONDS = 1.0
 """Seconds in which the browser draws the first page, for which it needs a processor as well."""

@@ -109,10 +109,7 @@ def routes() -> list[BaseRoute]:
         script = _modules().get(request.path_params["name"])
         if script is None or request.path_params["version"] != _version():
             return PlainTextResponse("This module does not exist. Reload the page.", 404)
-        headers = {
-            "Cache-Control": CACHED,
-            "Cross-Origin-Resource-Policy": "same-origin",
-        }
+        headers = {"Cache-Control": CACHED, "Cross-Origin-Resource-Policy": "same-origin"}
         return Response(script, media_type="text/javascript", headers=headers)
 
     return [Route(f"{ADDRESS}/{{version}}/{{name}}", module)]

@@ -177,25 +177,11 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, title: str,
         foot = f".st-key-plotfoot-{re.sub('[^a-zA-Z0-9_-]', '-', key)}"
         space = f".stElementContainer:has(+ * > {foot}) {{ min-height: {spec['height']}px; }}"
         st.html(f"{_hidden_table(rows)}<style>{space}</style>")
-        download(
-            "SVG",
-            lambda: svg(spec, dark),
-            f"{name}.svg",
-            "image/svg+xml",
-            key=f"{key}-svg",
-            type="tertiary",
-            icon="image",
-            help="Download this chart as SVG, in the colours shown",
-        )
-        download(
-            "CSV",
-            lambda: csv_text.to_csv(rows),
-            f"{name}.csv",
-            "text/csv",
-            key=f"{key}-csv",
-            type="tertiary",
-            help="Download the data of this chart as CSV",
-        )
+        help = "Download this chart as SVG, in the colours shown"
+        picture = partial(svg, spec, dark)
+        download("SVG", picture, f"{name}.svg", key=f"{key}-svg", type="tertiary", icon="image", help=help)
+        help = "Download the data of this chart as CSV"
+        download("CSV", partial(csv_text.to_csv, rows), f"{name}.csv", key=f"{key}-csv", type="tertiary", help=help)
     points = event["selection"].get(select) if select else None
     return {field: str(value) for field, value in (points or [{}])[0].items()}
 
@@ -441,11 +427,7 @@ def heat(
 def _heat(rows: Rows, names: Sequence[str], x_title: str, y_title: str) -> Spec:
     shades = palette.colours()
     frame = inline_data(
-        {
-            **row,
-            "fill": palette.both_themes(partial(_fill, row["share"])),
-            "shift": -7 if "\n" in row["words"] else 0,
-        }
+        {**row, "fill": palette.both_themes(partial(_fill, row["share"])), "shift": -7 if "\n" in row["words"] else 0}
         for row in rows
     )
     needed = 6.5 * (max(map(len, names), default=0) + 1) * len(names)  # pixels of upright names beside each other
@@ -512,13 +494,7 @@ def _frontier(rows: Rows, cost: str, quality: str) -> Spec:
     x = alt.X("cost:Q", scale=x_scale, axis=alt.Axis(title=cost, tickCount=4, labelSeparation=6))
     y = alt.Y("quality:Q", scale=y_scale, axis=alt.Axis(title=quality, format=".3~f", tickCount=6))
     fill = alt.Scale(domain=[True, False], range=[shades["right"], shades["tx3"]])
-    tip = tooltip(
-        name="Run",
-        words="Settings",
-        quality=(quality, ".3f"),
-        **interval_titles(".3f"),
-        cost=(cost, ""),
-    )
+    tip = tooltip(name="Run", words="Settings", quality=(quality, ".3f"), **interval_titles(".3f"), cost=(cost, ""))
     front = inline_data(sorted((row for row in rows if row["efficient"]), key=lambda row: row["cost"]))
     base = alt.Chart(frame).encode(x=x, color=alt.Color("efficient:N", scale=fill, legend=None))
     spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2, opacity=0.4)

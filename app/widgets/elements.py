@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
@@ -164,14 +165,13 @@ def discard_popover(discards: Mapping[str, Callable[[], None]]) -> None:
             button(label, f"draft-discard-{number}", discard, type="primary")
 
 
-def download(
-    label: str, content: Any, file_name: str, media_type: str | None = None, *, icon: str = "download", **widget: Any
-) -> None:
+def download(label: str, content: Any, file_name: str, *, icon: str = "download", **widget: Any) -> None:
     """Draw a button that downloads a file without a rerun of the page.
 
     ``content`` is text, bytes, or a function that returns either and is called by a click. ``icon`` is the name of a
     Material symbol. ``widget`` are further arguments of ``st.download_button``.
     """
+    media_type = mimetypes.guess_type(file_name)[0] or "application/octet-stream"
     st.download_button(label, content, file_name, media_type, on_click="ignore", icon=f":material/{icon}:", **widget)
 
 

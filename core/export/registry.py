@@ -51,11 +51,6 @@ class ExportFormat:
     one_run: bool = False
     """True if the tool keeps one record for each document."""
 
-    @property
-    def download_type(self) -> str:
-        """The media type of a download: that of a zip for a format of several files."""
-        return "application/zip" if self.companions else self.media_type
-
     def places(self, path: Path) -> tuple[Path, dict[Path, Companion]]:
         """Return the path of the results for the path that the user gave, and the companions by path."""
         if self.folder_path:

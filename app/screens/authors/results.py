@@ -231,11 +231,6 @@ def _clicks(results: report.AuthorReport) -> None:
 
 def _export(session: ProjectSession) -> None:
     with panel("Export", "answers with their provenance, masked", key="authors-export"), st.container(horizontal=True):
-        for suffix, mime in ((".csv", "text/csv"), (".jsonl", "application/jsonl")):
-            download(
-                f"Download {suffix[1:]}",
-                partial(files.export_labels, session, suffix),
-                f"{session.name}-authors{suffix}",
-                mime,
-                key=f"authors-download-{suffix}",
-            )
+        for suffix in (".csv", ".jsonl"):
+            content, name = partial(files.export_labels, session, suffix), f"{session.name}-authors{suffix}"
+            download(f"Download {suffix[1:]}", content, name, key=f"authors-download-{suffix}")

@@ -100,15 +100,11 @@ def compare(session: ProjectSession) -> None:
 
 
 def files(session: ProjectSession, book: Codebook) -> None:
-    for title, content, suffix, media_type in (
-        ("Export YAML", dump_yaml, ".yaml", "application/yaml"),
-        ("Export REFI-QDA", dump_qdc, ".qdc", "application/xml"),
-    ):
+    for title, content, suffix in (("Export YAML", dump_yaml, ".yaml"), ("Export REFI-QDA", dump_qdc, ".qdc")):
         download(
             title,
             partial(content, book),
             codebooks.name_of_file(book, suffix),
-            media_type,
             disabled=not book.labels,
             help="Codes for ATLAS.ti, MAXQDA, NVivo and others" if suffix == ".qdc" else None,
         )

@@ -184,15 +184,12 @@ def _downloads(
         def report() -> str:
             return json.dumps(comparison_report(session, ids, reference, margin), indent=2, ensure_ascii=False)
 
-        download("JSON", report, f"{name}.json", "application/json", type="tertiary", key="compare-json")
-        download(
-            "CSV",
-            lambda: csv_text.to_csv(_score_rows(comparison)),
-            f"{name}.csv",
-            "text/csv",
-            type="tertiary",
-            key="compare-csv",
-        )
+        download("JSON", report, f"{name}.json", type="tertiary", key="compare-json")
+
+        def scores() -> str:
+            return csv_text.to_csv(_score_rows(comparison))
+
+        download("CSV", scores, f"{name}.csv", type="tertiary", key="compare-csv")
 
 
 def _select_pair(selected: Sequence[RunRow], comparison: Comparison) -> Pair:

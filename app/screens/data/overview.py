@@ -167,7 +167,7 @@ def _imports(session: ProjectSession, imports: Sequence[Import]) -> None:
                 if rejected:
                     content = partial(service.rejected_rows_csv, session, import_.id)
                     key = f"data-rejected-{import_.id}"
-                    download("Rejected rows", content, f"rejected-{import_.id}.csv", "text/csv", key=key)
+                    download("Rejected rows", content, f"rejected-{import_.id}.csv", key=key)
 
 
 # -- charts and tables that the preview of an import shares

@@ -245,7 +245,7 @@ class ImportPage:
             if preview is not None and (rejected := preview.built.rejected):
                 with head:
                     content = partial(importing.rejected_csv, rejected)
-                    download("Download rejected rows", content, "rejected.csv", "text/csv")
+                    download("Download rejected rows", content, "rejected.csv")
                 lines = "".join(f"<span>{escape(str(row))}</span>" for row in rejected[:4])
                 more = f"<span>and {len(rejected) - 4:,} more</span>" if len(rejected) > 4 else ""
                 st.html(f'<div class="moot-rows">{lines}{more}</div>')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -104,24 +106,13 @@ def _preview(session: ProjectSession, run: RunRow, format: export.ExportFormat, 
     with layout.panel("Preview", name, key="export-preview") as head:
         with head:
             if format.readme is not None:
+                readme = partial(export.readme, session, run.run_id, format_name, other_runs=others)
+                options = {"help": "Origin of the labels, and the meaning of each column", "key": "export-readme"}
                 download(
-                    "README",
-                    lambda: export.readme(session, run.run_id, format_name, other_runs=others),
-                    f"{name.rpartition('.')[0]}.README.md",
-                    "text/markdown",
-                    type="tertiary",
-                    icon="description",
-                    help="Origin of the labels, and the meaning of each column",
-                    key="export-readme",
+                    "README", readme, f"{Path(name).stem}.README.md", type="tertiary", icon="description", **options
                 )
-            download(
-                "Download",
-                lambda: export.export_bytes(session, run.run_id, format_name, other_runs=others),
-                name,
-                format.download_type,
-                type="primary",
-                key="export-download",
-            )
+            content = partial(export.export_bytes, session, run.run_id, format_name, other_runs=others)
+            download("Download", content, name, type="primary", key="export-download")
         actor = state.review.actor
         shown = export.preview(session, run.run_id, format_name, other_runs=others, actor=actor)
         is_hiding = any(export.hidden_verdicts(session, run_id, actor) for run_id in (run.run_id, *others))
@@ -156,14 +147,8 @@ def _cell(cell: Any) -> Markup:
 def _bundle(session: ProjectSession) -> None:
     with layout.panel("Project bundle", key="export-bundle") as head:
         with head:
-            download(
-                "Download bundle",
-                lambda: bundle.bundle_bytes(session),
-                f"{session.name}{bundle.SUFFIX}",
-                "application/zip",
-                icon="archive",
-                key="export-bundle-download",
-            )
+            content, name = partial(bundle.bundle_bytes, session), f"{session.name}{bundle.SUFFIX}"
+            download("Download bundle", content, name, icon="archive", key="export-bundle-download")
         st.caption(
             "One zip with data, codebook, prompts, settings, turns and reviews, and the debates as web pages; no API "
             "keys. Open it on Home to create a project from it."

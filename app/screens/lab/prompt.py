@@ -140,7 +140,7 @@ def _rendered(session: ProjectSession, plan: Plan, status: TemplateStatus) -> No
 
 
 def _files(session: ProjectSession, status: TemplateStatus) -> None:
-    download("Export", status.text, prompt_templates.template_file_name(status.base), "text/markdown")
+    download("Export", status.text, prompt_templates.template_file_name(status.base))
     upload = st.file_uploader("Import", type=["md", "txt", "j2"], key=f"lab-file-{state.lab.editor_version}")
     if upload is not None:
         with error_boxes():

@@ -21,7 +21,6 @@ from core.services.manuscript_formats import SUFFIXES, Form, Listing, Manuscript
 from core.services.project_session import ProjectSession
 
 _FORMS: dict[Form, str] = {"markdown": "Markdown", "html": "HTML", "latex": "LaTeX"}
-_MEDIA: dict[Form, str] = {"markdown": "text/markdown", "html": "text/html", "latex": "application/x-tex"}
 
 
 def main() -> None:
@@ -47,13 +46,12 @@ def _downloads(session: ProjectSession, run_id: str, paper: Manuscript) -> None:
     base = urljoin(st.context.url or "", "/")  # the file is read elsewhere: its links need the whole address
     for form, title in _FORMS.items():
         content, name = partial(write, paper, form, base=base), f"{run_id}-manuscript{SUFFIXES[form]}"
-        download(title, content, name, _MEDIA[form], key=f"manuscript-{form}")
-    download("BibTeX", paper.bibtex, "moot.bib", "application/x-bibtex", key="manuscript-bibtex")
+        download(title, content, name, key=f"manuscript-{form}")
+    download("BibTeX", paper.bibtex, "moot.bib", key="manuscript-bibtex")
     download(
         "Design file",
         lambda: manuscript.design_file(session, session.run(run_id)),
         f"{run_id}-design.csv",
-        "text/csv",
         help="For R and Python: each document with its selection probability, weight, reviewed values and verdicts",
         key="manuscript-design",
     )

@@ -91,7 +91,7 @@ def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
         if status.dirty:
             saved(state.saved_at.get("personas"), "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
-            download("Export YAML", dump_yaml(status.personas), "personas.yaml", "application/yaml")
+            download("Export YAML", dump_yaml(status.personas), "personas.yaml")
 
             def save_import(content: bytes, name: str) -> int | None:
                 kept = personas.replace_draft(session, personas.from_yaml(content, name), name)

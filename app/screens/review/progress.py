@@ -133,7 +133,6 @@ def _classifier_buttons(session: ProjectSession) -> None:
             "Model card",
             lambda: classifier.load(session).card,
             f"{session.name}-classifier.md",
-            "text/markdown",
             type="tertiary",
             icon="description",
             key="classifier-card",
