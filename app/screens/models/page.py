@@ -43,11 +43,7 @@ def main() -> None:
                 "Protocol",
                 {name: protocols.find(name).title for name in protocols.PROTOCOLS},
                 width="content",
-                **bound(
-                    "models-protocol",
-                    plan.protocol,
-                    lambda name: save(lambda plan: plan.with_protocol(name)),
-                ),
+                **bound("models-protocol", plan.protocol, lambda name: save(lambda plan: plan.with_protocol(name))),
             )
         line(spec.summary, "q")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):

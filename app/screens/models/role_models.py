@@ -161,13 +161,7 @@ def _row(
         fields.keep(lambda _: {"connection": name, "model": model})
 
     columns[1].selectbox(
-        options=list(names),
-        **fields.options(
-            "connection",
-            "Connection",
-            role_model.connection,
-            use_connection,
-        ),
+        options=list(names), **fields.options("connection", "Connection", role_model.connection, use_connection)
     )
     listed = models.listing(workspace, role_model.connection).names
     offered = models.affordable_models(workspace, role_model.connection, listed, ceiling)

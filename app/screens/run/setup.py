@@ -298,33 +298,17 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     Changing the protocol drops the parameters that the user set. Raises UsageError, after drawing the form, if the
     parameters of the plan are invalid.
     """
-    field = partial(_field, plan, save)
+    number = partial(_number, plan, save)
     _protocol(plan, codebook, save)
     left, right = st.columns(2, wrap=False)
-    left.number_input(
-        "Pilot",
-        value=None,
-        step=10,
-        **field("limit", minimum=1, maximum=max(documents, 1)),
-        placeholder=str(planning.PILOT),
-        help="Number of documents for a first small run. They are drawn at random, as files are often sorted.",
-    )
-    right.number_input(
-        "Iterations",
-        value=None,
-        step=1,
-        **field("iterations", empty=1, minimum=1, maximum=1000),
-        help="Repeat the run to measure how stable the verdicts are.",
-    )
-    st.number_input(
-        "Budget per run ($)",
-        value=None,
-        step=0.5,
-        **field("budget_usd", minimum=0.01),
-        placeholder="none",
-        format="%.2f" if plan.budget_usd is None or plan.budget_usd == round(plan.budget_usd, 2) else "%g",
-        help="The run pauses before it would exceed the budget. You can then raise it.",
-    )
+    help = "Number of documents for a first small run. They are drawn at random, as files are often sorted."
+    limits = {"minimum": 1, "maximum": max(documents, 1)}
+    number(left, "Pilot", "limit", help, step=10, placeholder=str(planning.PILOT), **limits)
+    help = "Repeat the run to measure how stable the verdicts are."
+    number(right, "Iterations", "iterations", help, step=1, empty=1, minimum=1, maximum=1000)
+    help = "The run pauses before it would exceed the budget. You can then raise it."
+    form = "%.2f" if plan.budget_usd is None or plan.budget_usd == round(plan.budget_usd, 2) else "%g"
+    number(st, "Budget per run ($)", "budget_usd", help, step=0.5, minimum=0.01, placeholder="none", format=form)
     if prepasses:
         _ambiguous(plan, prepasses, save)
     names, usual = ("concurrency", "seed", "engine", "handling"), Plan()
@@ -332,20 +316,9 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     state.run.advanced_open |= any(getattr(plan, name) != getattr(usual, name) for name in names)
     with st.expander("Advanced settings", expanded=state.run.advanced_open, key="run-advanced"):
         left, right = st.columns(2, wrap=False)
-        left.number_input(
-            "Calls at once",
-            value=None,
-            step=1,
-            **field("concurrency", empty=8, minimum=1, maximum=4096),
-            help="Maximum number of calls in flight. About twice as many debates are open.",
-        )
-        right.number_input(
-            "Seed",
-            value=None,
-            step=1,
-            **field("seed", empty=0, minimum=0),
-            help="Seed of all random choices of the protocol.",
-        )
+        help = "Maximum number of calls in flight. About twice as many debates are open."
+        number(left, "Calls at once", "concurrency", help, step=1, empty=8, minimum=1, maximum=4096)
+        number(right, "Seed", "seed", "Seed of all random choices of the protocol.", step=1, empty=0, minimum=0)
         _engine(plan, save)
         _error_handling(plan, save)
 
@@ -356,11 +329,7 @@ def _protocol(plan: Plan, codebook: Codebook, save: Save) -> None:
         "Protocol",
         list(protocols.PROTOCOLS),
         format_func=lambda name: protocols.find(name).title,
-        **bound(
-            "run-protocol",
-            plan.protocol,
-            lambda name: save(lambda plan: plan.with_protocol(name)),
-        ),
+        **bound("run-protocol", plan.protocol, lambda name: save(lambda plan: plan.with_protocol(name))),
     )
     spec = protocols.find(plan.protocol, plan.params)
     params = spec.parse_params(plan.for_protocol().params)
@@ -384,26 +353,38 @@ def _calls(spec: ProtocolSpec, params: Params, codebook: Codebook) -> str:
     return f"{total} {plural(total.maximum, 'call')} per document{parts}"
 
 
-def _field(
-    plan: Plan, save: Save, name: str, *, empty: Any = None, minimum: float | None = None, maximum: float | None = None
-) -> dict[str, Any]:
-    """Return the arguments that bind a widget to a setting of the plan; ``empty`` is stored for an empty widget.
+def _number(
+    plan: Plan,
+    save: Save,
+    column: Any,
+    title: str,
+    name: str,
+    help: str,
+    *,
+    empty: Any = None,
+    minimum: float,
+    maximum: float | None = None,
+    **widget: Any,
+) -> None:
+    """Draw a number field for a setting of the plan; ``empty`` is stored for an empty field.
 
-    ``minimum`` and ``maximum`` are the limits of a number. They include the stored value, which may come from
-    elsewhere.
+    Its limits include the stored value, which may come from elsewhere.
     """
     value = getattr(plan, name)
     stored = () if value is None else (value,)
-    limits: dict[str, Any] = {}
-    if minimum is not None:
-        limits["min_value"] = min((minimum, *stored))
-    if maximum is not None:
-        limits["max_value"] = max((maximum, *stored))
 
     def keep(value: Any) -> None:
         save(lambda plan: replace(plan, **{name: empty if value is None else value}))
 
-    return {**limits, **bound(f"run-{name}", value, keep)}
+    column.number_input(
+        title,
+        value=None,
+        help=help,
+        min_value=min((minimum, *stored)),
+        max_value=None if maximum is None else max((maximum, *stored)),
+        **bound(f"run-{name}", value, keep),
+        **widget,
+    )
 
 
 def _ambiguous(plan: Plan, prepasses: Mapping[str, str], save: Save) -> None:
@@ -414,15 +395,11 @@ def _ambiguous(plan: Plan, prepasses: Mapping[str, str], save: Save) -> None:
         ["", *prepasses],
         format_func=lambda run: f"Ambiguous in {prepasses[run]}" if run else "All",
         help="All documents, or only those on which one model disagreed with itself in an earlier vote.",
-        **_field(plan, save, "ambiguous"),
+        **bound("run-ambiguous", plan.ambiguous, lambda run: save(lambda plan: replace(plan, ambiguous=run))),
     )
-    right.number_input(
-        "Ambiguity threshold",
-        step=0.1,
-        disabled=not plan.ambiguous,
-        help="A document is ambiguous if the shares of its two most common answers differ by at most this much.",
-        **_field(plan, save, "theta", minimum=0.0, maximum=1.0),
-    )
+    help = "A document is ambiguous if the shares of its two most common answers differ by at most this much."
+    limits: dict[str, Any] = {"minimum": 0.0, "maximum": 1.0, "disabled": not plan.ambiguous}
+    _number(plan, save, right, "Ambiguity threshold", "theta", help, step=0.1, empty=Plan().theta, **limits)
 
 
 def _engine(plan: Plan, save: Save) -> None:
@@ -568,7 +545,7 @@ def _protocol_file(plan: Plan, save: Save) -> None:
     if not plan.params.get(protocols.custom.SCRIPT):
         line("Defines roles, prompts, speaking order, shared context and the deciding role.", "q")
     example = shipped_folder("sample_data") / "protocols" / "second_reading.yaml"
-    download("Download an example", example.read_bytes(), example.name, "application/yaml", type="tertiary")
+    download("Download an example", example.read_bytes(), example.name, type="tertiary")
 
 
 # -- estimate
