@@ -74,7 +74,7 @@ def _load() -> None:
 
 
 def prefetch_results(session: ProjectSession) -> None:
-    """Start preparing the review queue, the scores and the chart of the latest run in the background.
+    """Start preparing the review queue and the scores of the latest run in the background.
 
     Returns immediately. Nothing is computed while a run is active, as each verdict would invalidate it.
     """
@@ -86,16 +86,8 @@ def prefetch_results(session: ProjectSession) -> None:
         from core.services.review import queue
         from core.services.review.actions import default_reviewer
 
-        runs = [] if session.active_runs() else ranked_runs(session)
-        if runs:
-            queue.list_queue(session, runs[0], queue.QueueFilter(sort="queue", size=1), actor=default_reviewer())
-        evaluation = prefetch_scores(session)
-        if evaluation is not None:
-            from app.screens.evaluate import score_bars  # imports Altair
-            from core.services.evaluation.debate_effect import debate_effect
-            from core.services.evaluation.evaluation import role_scores
-
-            roles = role_scores(session, evaluation.run, evaluation.reference)
-            score_bars.preload(evaluation, roles, debate_effect(session, evaluation.run, evaluation.reference))
+        for run in [] if session.active_runs() else ranked_runs(session)[:1]:
+            queue.list_queue(session, run, queue.QueueFilter(sort="queue", size=1), actor=default_reviewer())
+            prefetch_scores(session, run)
 
     session.prefetcher.submit_latest(compute)

@@ -33,11 +33,6 @@ def draw_score_bars(evaluation: EvaluationReport, roles: Mapping[str, Scores], d
     draw(_score_bars(rows), _numbers(rows), key="evaluate-scores", title="Scores per label")
 
 
-def preload(evaluation: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:
-    """Make the chart that ``draw_score_bars`` will draw."""
-    _score_bars(_rows(evaluation, roles, debate))
-
-
 def other_roles(roles: Mapping[str, Scores], debate: DebateEffect) -> dict[str, Scores]:
     """Return the scores of the roles other than the deciding one; empty for a run without a debate."""
     if debate.flip_table is None:

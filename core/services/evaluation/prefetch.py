@@ -6,29 +6,24 @@ from core.documents import Reference
 from core.runs import RunRow
 from core.services.evaluation import (
     alt_test,
-    annotation_arrays,
     debate_effect,
     error_analysis,
+    evaluation,
     model_recommendations,
     repeated_runs,
 )
-from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.evaluation.reference import available_references, default_reference
 from core.services.project_session import ProjectSession
 
 
-def prefetch_scores(session: ProjectSession) -> EvaluationReport | None:
-    """Return the report that Evaluate shows when it is opened.
-
-    None while a run is active, as each verdict would invalidate the scores, and if there is nothing to show or only
-    ratings, which have no chart.
-    """
-    rows = [] if session.active_runs() else annotation_arrays.ranked_runs(session)
-    if not rows or rows[0].settings.codebook.kind == "rating":
-        return None
-    counts = available_references(session, rows[0].run_id)
+def prefetch_scores(session: ProjectSession, run: RunRow) -> None:
+    """Compute what Evaluate shows first of a run."""
+    counts = available_references(session, run.run_id)
     reference = default_reference(counts, "gold")
-    return evaluate(session, rows[0], reference) if counts[reference] else None
+    if counts[reference]:
+        evaluation.evaluate(session, run, reference)
+        evaluation.role_scores(session, run, reference)
+        debate_effect.debate_effect(session, run, reference)
 
 
 def prefetch_tabs(session: ProjectSession, run: RunRow, reference: Reference) -> None:

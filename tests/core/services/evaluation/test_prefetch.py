@@ -19,10 +19,8 @@ def session(tmp_path):
 
 
 def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
-    result = prefetch.prefetch_scores(session)
     run = session.all_runs()[-1]
-    assert result is not None
-    assert result.run.run_id == run.run_id
+    prefetch.prefetch_scores(session, run)
     prefetch.prefetch_tabs(session, run, "gold")
     monkeypatch.setattr(evaluation, "score", lambda *_, **__: pytest.fail("scores were computed again"))
     assert evaluation.evaluate(session, run, "gold").run.run_id == run.run_id
@@ -31,5 +29,4 @@ def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
 def test_nothing_is_prefetched_while_a_run_is_active(session, monkeypatch):
     monkeypatch.setattr(evaluation, "score", lambda *_, **__: pytest.fail("scores were computed during a run"))
     session.active_runs = lambda: ("r0001",)
-    assert prefetch.prefetch_scores(session) is None
     prefetch.prefetch_tabs(session, session.all_runs()[-1], "gold")
