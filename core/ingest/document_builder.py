@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -412,8 +412,11 @@ class _Gold:
     def __init__(self, table: Table, mapping: ColumnMapping, codebook: Codebook | None, raters: Sequence[str]) -> None:
         self._raters, self._line_numbers = raters, table.line_numbers
         self._sources: list[tuple[str, str, tuple[Any, ...], CellReader]] = []
-        self._counts: Counter[tuple[str, str]] = Counter()
-        self._lines: dict[tuple[str, str], int] = {}
+        self._counts: Counter[str] = Counter()
+        """Cells by the normalised value that is not understood."""
+        self._columns: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        self._first: dict[str, tuple[str, int]] = {}
+        """Spelling and line of the first cell with each of these values."""
         self._conclusive: set[str] = set()
         """Columns whose empty cells need no question: other cells say absent, or empty cells have a meaning."""
         self._filled: set[str] = set()
@@ -455,8 +458,10 @@ class _Gold:
             elif not as_text(cells[row]).strip():
                 unknown = ("",)
             for value in unknown:
-                self._counts[column, value] += 1
-                self._lines.setdefault((column, value), self._line_numbers[row])
+                key = normalise_cell(value)
+                self._counts[key] += 1
+                self._columns[key][column] = None
+                self._first.setdefault(key, (value, self._line_numbers[row]))
         return gold, doubtful
 
     def unknown(self) -> tuple[UnknownGold, ...]:
@@ -464,22 +469,13 @@ class _Gold:
 
         If empty cells of one column need a meaning, those of all columns are returned, which get the same meaning.
         """
-        asks_for_empty = any((column, "") in self._counts for column in self._filled - self._conclusive)
-        spellings: dict[str, list[tuple[str, str]]] = {}
-        """Columns with a value as it is written there, by the normalised value."""
-        for column, value in self._counts:
-            if value or asks_for_empty:
-                spellings.setdefault(normalise_cell(value), []).append((column, value))
-        unknown = (
-            UnknownGold(
-                value=keys[0][1],
-                columns=tuple(dict.fromkeys(column for column, _ in keys)),
-                count=sum(self._counts[key] for key in keys),
-                line=min(self._lines[key] for key in keys),
-            )
-            for keys in spellings.values()
+        asks_for_empty = not self._columns[""].keys().isdisjoint(self._filled - self._conclusive)
+        return tuple(
+            UnknownGold(spelling, tuple(self._columns[key]), count, line)
+            for key, count in self._counts.most_common()
+            for spelling, line in [self._first[key]]
+            if key or asks_for_empty
         )
-        return tuple(sorted(unknown, key=lambda gold: -gold.count))
 
 
 def _without_suffixes(files: Sequence[str]) -> Sequence[str]:

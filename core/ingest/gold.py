@@ -383,10 +383,10 @@ def _binary(mapped: ValueMap, label: Label, cells: Iterable[Any]) -> CellReader:
 
     def read(cell: Any) -> CellReading:
         text = normalise_cell(cell)
-        if text in _BLANK and text not in mapped:
-            return NO_GOLD
         if text in mapped:
             value = mapped[text]
+        elif text in _BLANK:
+            return NO_GOLD
         elif normalise(text) == own_name and (is_doubtful or text not in BINARY):
             value = text if is_doubtful else True
         else:
