@@ -529,11 +529,14 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], tu
     users = {_user(annotation) for task in tasks for annotation in task["annotations"]}
     free = (number for number in count(1) if str(number) not in users)
     reviewers: defaultdict[str, int] = defaultdict(lambda: next(free))
-    answers = [[*_annotations(task, reviewers)] for task in tasks]
+    left_out: Counter[str] = Counter()
+    answers = [[*_annotations(task, reviewers, left_out)] for task in tasks]
     all_answers = [answer for task_answers in answers for _, answer, _ in task_answers]
     has_undecided = any(undecided for task_answers in answers for _, _, undecided in task_answers)
     predictions = [task["predictions"] for task in tasks if isinstance(task.get("predictions"), list)]
-    offered = [answer for some in predictions for _, answer, _ in _annotations({"annotations": some}, reviewers)]
+    offered = [
+        answer for some in predictions for _, answer, _ in _annotations({"annotations": some}, reviewers, Counter())
+    ]
     labels = dict.fromkeys(label for task in tasks for label in _labels_of_task(task))
     multiple: dict[tuple[str, str], list[Any]] = {}
     for control in dict.fromkeys(chain.from_iterable(all_answers)):
@@ -562,28 +565,11 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], tu
                 column = f"{name}_r{person}" if several_people else name
                 row[f"{column}_annotated" if column in used_names else column] = value
     repeated = sum(len(task_answers) - len({person for person, _, _ in task_answers}) for task_answers in answers)
+    types = ", ".join(f"{kind} ({number:,})" for kind, number in left_out.items())
     return rows, (
         "The rows are the tasks of Label Studio, with one column for each label.",
         f"Of several annotations of a task by the same person, the last counts ({repeated:,})." if repeated else "",
-        *_left_out_results(tasks),
-    )
-
-
-def _left_out_results(tasks: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """Return a note on answers to questions about the text that are not read, such as a taxonomy; none without them."""
-    types = Counter(
-        str(result.get("type"))
-        for task in tasks
-        for annotation in task["annotations"]
-        if isinstance(annotation, dict) and not annotation.get("was_cancelled")
-        for result in _all(dict, annotation.get("result"))
-        if not isinstance(result.get("value"), dict) or "start" not in result["value"]
-    )
-    left_out = [f"{kind} ({number:,})" for kind, number in types.items() if kind not in ("choices", "number", "rating")]
-    return (
-        (f"Left out, because these types of answers are not read: {clip(', '.join(left_out), 200)}.",)
-        if left_out
-        else ()
+        f"Left out, because these types of answers are not read: {clip(types, 200)}." if types else "",
     )
 
 
@@ -601,12 +587,13 @@ def _user(annotation: Any) -> str:
 
 
 def _annotations(
-    task: Mapping[str, Any], reviewers: defaultdict[str, int]
+    task: Mapping[str, Any], reviewers: defaultdict[str, int], left_out: Counter[str]
 ) -> Iterator[tuple[str, Choices, Sequence[str]]]:
     """Yield the people who annotated a task, each with the answers and the labels that are undecided.
 
-    ``reviewers`` are numbers by name, which this function extends. Moot's own tasks name the reviewer in the ``meta``
-    of each result, because Label Studio sets ``completed_by`` when it imports them, and in ``meta.reviewers``.
+    ``reviewers`` are numbers by name, and ``left_out`` counts the types of answers that are not read; this function
+    extends both. Moot's own tasks name the reviewer in the ``meta`` of each result, because Label Studio sets
+    ``completed_by`` when it imports them, and in ``meta.reviewers``.
     """
     annotations, names = task["annotations"], None
     undecided: dict[int, Sequence[str]] = {}
@@ -633,4 +620,6 @@ def _annotations(
                         item if isinstance(item, int | float) else str(item)
                         for item in (content if isinstance(content, list) else [content])
                     ]
+                case {"type": kind} if kind not in ("choices", "number", "rating"):
+                    left_out[str(kind)] += 1
         yield person or str(number if name is None else reviewers[str(name)]), answers, undecided.get(number, ())
