@@ -355,8 +355,6 @@ def test_target_file_is_replaced_only_after_complete_writing(tmp_path: Path) -> 
 
 
 def _umask() -> int:
-    import os
-
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 from pathlib import Path
@@ -510,14 +509,6 @@ def test_csv_written_by_python_is_read_back(rows: list[list[str]], delimiter: st
     table = read(out.getvalue(), delimiter=delimiter)
     assert [list(row) for row in zip(*table.data, strict=True)] == rows
     assert table.read == len(table) == len(rows)
-
-
-@given(st.binary(max_size=400))
-def test_any_bytes_give_a_table_or_an_input_error(data: bytes) -> None:
-    with contextlib.suppress(InputError):
-        table = read(data)
-        assert table.read == len(table) + len(table.rejected) > 0
-        assert all(len(column) == len(table) for column in table.data)
 
 
 @given(st.text("ab,;\"'\n\r\t|= ", max_size=60))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -73,28 +74,20 @@ def test_hyphens_and_underscores_count_as_spaces(cell: str, label: str | None) -
     assert (result and result.name) == label
 
 
-@each_row("cell", ["1", "true", "YES", " y ", "Present", "1.0", "True", "Checked", "t", "price"])
-def test_gold_values_for_presence(cell: str) -> None:
-    gold = (GoldSource("Price"),)
-    assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: True}}
-
-
-@each_row("cell", ["0", "false", "No", "n", "ABSENT", "0.0", "Unchecked", "f", "FALSO"])
-def test_gold_values_for_absence(cell: str) -> None:
-    gold = (GoldSource("Price"),)
-    assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: False}}
-
-
-def test_booleans_and_numbers_are_gold_values() -> None:
-    data = '[{"text":"a","Price":true},{"text":"b","Price":0},{"text":"c","Price":1.0},{"text":"d","Price":null}]'
-    result = build(data, ASPECTS, name="d.json", gold=(GoldSource("Price"),))
-    assert [document.gold for document in result.documents] == [
-        {GOLD_RATER: {PRICE: True}},
-        {GOLD_RATER: {PRICE: False}},
-        {GOLD_RATER: {PRICE: True}},
-        {},
-    ]
-    assert result.with_gold == 3
+@each_row(
+    ("cells", "present"),
+    [
+        (["1", "true", "YES", " y ", "Present", "1.0", "True", "Checked", "t", "price", True, 1.0], True),
+        (["0", "false", "No", "n", "ABSENT", "0.0", "Unchecked", "f", "FALSO", False, 0], False),
+        ([None, ""], None),
+    ],
+)
+def test_gold_values_for_presence_and_absence(cells: list[Any], present: bool | None) -> None:
+    rows = json.dumps([{"text": f"text {number}", "Price": cell} for number, cell in enumerate(cells)])
+    result = build(rows, ASPECTS, name="d.json", gold=(GoldSource("Price"),))
+    gold = {} if present is None else {GOLD_RATER: {PRICE: present}}
+    assert [document.gold for document in result.documents] == [gold] * len(cells)
+    assert result.with_gold == (len(cells) if gold else 0)
 
 
 def test_unknown_gold_values_are_reported_and_can_be_mapped() -> None:

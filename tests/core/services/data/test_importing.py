@@ -494,16 +494,9 @@ def test_pending_import_is_kept_per_project_until_removed():
     assert pending.of_project(None) == (other,)
     first.draft = soup_draft("renamed.csv")
     assert [item.draft.name for item in pending.of_project(here)] == ["b.csv", "renamed.csv"]
-    pending.remove(second.id)
-    assert pending.get(second.id) is None
-
-
-def test_removing_a_pending_import_twice_does_nothing():
-    pending = PendingImports()
-    first = pending.add(soup_draft(), None)
-    pending.remove(first.id)
-    pending.remove(first.id)
-    assert pending.of_project(None) == ()
+    for _ in range(2):
+        pending.remove(second.id)
+        assert pending.get(second.id) is None
 
 
 def test_oldest_pending_import_is_dropped_unless_it_is_importing():
