@@ -351,12 +351,10 @@ class Annotations(Repository):
 
     def raters(self, run_ids: Sequence[str] | None = None) -> list[str]:
         """Return the names of the gold raters (of the documents of some runs) in alphabetical order."""
-        if run_ids is None:
-            return self._connection.column("SELECT DISTINCT rater FROM gold ORDER BY rater")
         return self._connection.column(
-            "SELECT DISTINCT rater FROM gold SEMI JOIN (SELECT document_id FROM run_documents "
-            "WHERE list_contains($runs, run_id)) USING (document_id) ORDER BY rater",
-            {"runs": list(run_ids)},
+            "SELECT DISTINCT rater FROM gold WHERE $runs IS NULL OR document_id IN "
+            "(SELECT document_id FROM run_documents WHERE list_contains($runs::VARCHAR[], run_id)) ORDER BY rater",
+            {"runs": None if run_ids is None else list(run_ids)},
         )
 
 

@@ -62,15 +62,12 @@ def translate_error(error: Exception, path: Path | str) -> Exception:
     if isinstance(error, MootError) or not isinstance(error, duckdb.Error | OSError):
         return error
     text = str(error)
-    if is_disk_full(error):
+    is_full = is_disk_full(error)
+    if is_full or "read-only file system" in text.lower():
+        state, remedy = ("full", "Free some space") if is_full else ("read-only", "Make it writable")
         return StorageFull(
-            f"The disk is full: {path} could not be written.",
-            "Free some space and continue; everything confirmed as saved is safe.",
-        )
-    if "read-only file system" in text.lower():
-        return StorageFull(
-            f"The disk is read-only: {path} could not be written.",
-            "Make it writable and continue; everything confirmed as saved is safe.",
+            f"The disk is {state}: {path} could not be written.",
+            f"{remedy} and continue; everything confirmed as saved is safe.",
         )
     if "Conflicting lock" in text or "being used by another process" in text:
         return ProjectError(f"{path} is open in another program.", "Close it there, or open another project.")

@@ -393,16 +393,9 @@ class ReviewQueue(ReadRepository):
 
     def count(self, view: Viewpoint, review_statuses: Sequence[ReviewStatus]) -> int:
         """Return the number of documents with one of these review statuses."""
-        review_status, params = _review_status(view)
-        return int(
-            self._connection.value(
-                f"""WITH base AS ({_base(view.run_id)}), review_status AS ({review_status})
-                SELECT count(*) FROM base JOIN documents ON documents.id = base.document_id
-                LEFT JOIN review_status ON review_status.document_id = base.document_id
-                WHERE list_contains($review_statuses, coalesce(status, '{PENDING}'))""",
-                {**params, "review_statuses": list(review_statuses)},
-            )
-        )
+        lines, params = self._lines(view, reasons=False)
+        counted = f"WITH {lines} SELECT count(*) FROM lines WHERE list_contains($review_statuses, review_status)"
+        return int(self._connection.value(counted, {**params, "review_statuses": list(review_statuses)}))
 
     def with_reason(self, view: Viewpoint) -> frozenset[str]:
         """Return the documents that have a reason for review."""

@@ -34,6 +34,17 @@ MarkName: TypeAlias = Literal["note", "tags", "flag", "skip", "blind"]
 
 _ACTIONS = f"kind IN ('{REVIEW}', '{STATUS}', '{MARK}', '{ADJUDICATION}')"
 _OWN_ACTIONS = f"{_ACTIONS} AND actor = $actor"
+_LAST_ACTION = f"""
+SELECT act FROM events WHERE {_OWN_ACTIONS} AND act NOT IN (SELECT act FROM undone_acts) ORDER BY act DESC LIMIT 1
+"""
+_LAST_UNDONE = f"""
+SELECT target FROM events WHERE kind = 'undo' AND actor = $actor AND target IN (SELECT act FROM undone_acts)
+    AND seq > (SELECT coalesce(max(seq), 0) FROM events WHERE {_OWN_ACTIONS}) ORDER BY seq DESC LIMIT 1
+"""
+"""SQL of the action that the reviewer undid last, unless the reviewer decided something afterwards."""
+_STATUSES = """
+SELECT document_id, status FROM person_status WHERE actor = ? AND document_id IN (SELECT unnest(?::VARCHAR[]))
+"""
 _RECENT_EVENTS = 5000
 """Number of latest events that are searched for an idempotency key."""
 
@@ -117,8 +128,7 @@ class Reviews(Repository):
         def write(cursor: Cursor) -> list[Event]:
             if action_id and (recorded := _recorded_before(cursor, actor, action_id)):
                 return recorded
-            ids = [decision.document_id for decision in decisions if decision.status]
-            statuses = _statuses(cursor, actor, ids)
+            statuses = dict(cursor.execute(_STATUSES, [actor, [each.document_id for each in decisions]]).fetchall())
             events = [
                 event
                 for decision in decisions
@@ -226,9 +236,10 @@ class Reviews(Repository):
         def write(cursor: Cursor) -> list[Event]:
             if action_id and (recorded := _recorded_before(cursor, actor, action_id)):
                 return _act(cursor, recorded[0].target or 0)
-            act = _last_action(cursor, actor) if kind == "undo" else _last_undone(cursor, actor)
-            if act is None:
+            rows = cursor.execute(_LAST_ACTION if kind == "undo" else _LAST_UNDONE, {"actor": actor}).fetchall()
+            if not rows:
                 return []
+            ((act,),) = rows
             record(cursor, actor, [Event(kind, target=act, payload={"once": action_id} if action_id else {})])
             return _act(cursor, act)
 
@@ -287,32 +298,6 @@ def hidden_verdicts(
         {"ids": list(document_ids), "actor": actor, "run": run_id},
     )
     return dict(rows)
-
-
-def _statuses(cursor: Cursor, actor: str, ids: list[str]) -> dict[str, str]:
-    if not ids:
-        return {}
-    rows = cursor.execute(
-        "SELECT document_id, status FROM person_status WHERE actor = ? AND document_id IN (SELECT unnest(?))",
-        [actor, ids],
-    ).fetchall()
-    return dict(rows)
-
-
-def _last_action(cursor: Cursor, actor: str) -> int | None:
-    sql = f"SELECT max(act) FROM events WHERE {_OWN_ACTIONS} AND act NOT IN (SELECT act FROM undone_acts)"
-    act: int | None = cursor.execute(sql, {"actor": actor}).fetchall()[0][0]
-    return act
-
-
-def _last_undone(cursor: Cursor, actor: str) -> int | None:
-    """Return the action undone last, unless this reviewer decided something afterwards."""
-    rows = cursor.execute(
-        "SELECT target FROM events WHERE kind = 'undo' AND actor = $actor AND target IN (SELECT act FROM undone_acts) "
-        f"AND seq > (SELECT coalesce(max(seq), 0) FROM events WHERE {_OWN_ACTIONS}) ORDER BY seq DESC LIMIT 1",
-        {"actor": actor},
-    ).fetchall()
-    return rows[0][0] if rows else None
 
 
 Numbers: TypeAlias = npt.NDArray[np.float64]

@@ -303,11 +303,8 @@ class Prompts(Repository):
         """Make new runs use this version of a slot; None restores the shipped version. Recorded as an event."""
 
         def write(cursor: Cursor) -> None:
-            now = {
-                row[1]: row[0]
-                for row in cursor.execute(_PROMOTED_VERSIONS, [PROMOTED_SETTING]).fetchall()
-                if row[1] != slot
-            }
-            put_setting(cursor, PROMOTED_SETTING, now | ({slot: name} if name else {}), "")
+            rows = cursor.execute(_PROMOTED_VERSIONS, [PROMOTED_SETTING]).fetchall()
+            names = {row[1]: row[0] for row in rows} | {slot: name}
+            put_setting(cursor, PROMOTED_SETTING, {slot: name for slot, name in names.items() if name}, "")
 
         self._writer.do(write)
