@@ -54,10 +54,7 @@ _HIDDEN = re.compile(
 
 
 def normalise(name: str) -> str:
-    """Return a label name for comparison: NFKC, casefolded, without hash, asterisk, quotes and hidden characters.
-
-    White space is folded.
-    """
+    """Return a label name for comparison: NFKC, casefolded, without hash, asterisk, quotes and hidden characters."""
     text = _STRIPPED.sub("", _HIDDEN.sub("", unicodedata.normalize("NFKC", name)))
     return _one_line(text).casefold()
 
@@ -349,10 +346,7 @@ def _narrowed(codebook: Codebook, label_id: str) -> Codebook:
 
 
 def _with_ids(labels: Iterable[Label], used_ids: set[str]) -> Iterable[Label]:
-    """Yield labels with ids and colours for those without.
-
-    An id is derived from the name and is the same everywhere.
-    """
+    """Yield labels with ids and colours for those without."""
     for index, label in enumerate(labels):
         update: dict[str, Any] = {}
         if not label.id:

@@ -69,10 +69,7 @@ class CodebookError(MootError):
 
 
 class PromptError(MootError):
-    """A prompt template is missing, malformed or uses a forbidden feature.
-
-    ``line`` is the line of the problem, 0 if it is not in a line.
-    """
+    """A prompt template is missing, malformed or uses a forbidden feature, in ``line`` (0 if unknown)."""
 
     def __init__(self, message: str, remedy: str = "", *, line: int = 0) -> None:
         super().__init__(message, remedy)

@@ -31,10 +31,7 @@ _lock = threading.Lock()
 
 
 def shipped_folder(name: str) -> Path:
-    """Return the shipped folder ``name`` (``prompts`` or ``sample_data``), in an installed wheel or in a checkout.
-
-    Raises MootError if the installation is incomplete.
-    """
+    """Return the folder ``prompts`` or ``sample_data`` of a wheel or checkout. Raises MootError if it is missing."""
     for candidate in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
         if candidate.is_dir():
             return candidate

@@ -125,10 +125,7 @@ def format_rating(value: float) -> str:
 
 
 def format_rate(rate: float) -> str:
-    """Return a rate, such as documents per minute: "under 0.1", "2.5", "3", "12".
-
-    It has at most one decimal, and none from 10 on.
-    """
+    """Return a rate, such as documents per minute: "under 0.1", "2.5", "3", "12"."""
     if 0 < rate < 0.05:
         return "under 0.1"
     return f"{round(rate, 1):g}" if rate < 10 else f"{rate:,.0f}"
@@ -189,10 +186,7 @@ def format_cost(dollars: float | None, estimated_calls: int) -> str:
 
 
 def format_token_price(price: tuple[float, float] | None) -> str:
-    """Return the price of a model, given in dollars per million prompt and completion tokens.
-
-    "$0.15 in, $0.60 out per million tokens", "free", or "price unknown".
-    """
+    """Return the price of a model: "$0.15 in, $0.60 out per million tokens", "free", or "price unknown"."""
     if price is None:
         return PRICE_UNKNOWN
     if not any(price):

@@ -172,23 +172,14 @@ class RoleModel(_Frozen):
 
 
 class EngineSettings(_Frozen):
-    """Engine of a run and its options.
-
-    The engine does not change the requests, so engines share stored replies.
-    """
+    """Engine of a run and its options. It does not change the requests, so engines share stored replies."""
 
     name: EngineName = "live"
-    """``live`` streams calls.
-
-    ``batch`` writes files of requests, one stage of all debates at a time. ``ray`` uses a Ray cluster.
-    """
+    """``live`` streams calls, ``batch`` writes files of requests of one stage, ``ray`` uses a Ray cluster."""
     batch_dir: str = ""
     """Folder for files that are answered outside Moot; empty where the server has a Batch API."""
     batch_wait: float | None = Field(default=None, ge=0)
-    """Longest wait for a stage in seconds, after which a batch run pauses.
-
-    None: no limit with a Batch API, 0 with ``batch_dir``.
-    """
+    """Longest wait for a stage of a batch run in seconds; None for no limit with a Batch API, 0 with ``batch_dir``."""
     ray_address: str = ""
     """Address of a cluster; empty for ``RAY_ADDRESS``, or a new cluster on this machine."""
     ray_workers: int | None = Field(default=None, ge=1)
@@ -217,9 +208,7 @@ class Template(_Frozen):
 
 
 class RunSettings(_Frozen):
-    """Everything that determines the requests and the documents of a run.
-
-    Frozen at the start; a resumed run uses these settings.
+    """Everything that determines the requests and the documents of a run, frozen at its start.
 
     ``templates`` and ``role_models`` map a role to its template and its model. ``iteration`` is the index of the run
     within its experiment, from 0.

@@ -1,8 +1,4 @@
-"""Sources of annotations that a comparison can use, and their names.
-
-A source is the gold, one rater of the gold, the authors of the texts, the reviewed labels, one reviewer, or a run's
-verdict or role. Any source can be the reference, and any can be compared with the reference.
-"""
+"""Sources of annotations that a comparison can use, as the reference or beside it, and their names."""
 
 from __future__ import annotations
 
@@ -28,10 +24,7 @@ LATENT: Final = "latent"
 REVIEWED_OR_GOLD: Final = "reviewed+gold"
 SEPARATOR = "@"
 AUTHOR: Final = "author"
-"""Rater name of authors who label their own texts, which is also the short name of that source.
-
-Source: Ma et al., *Authors Should Label Their Own Documents*.
-"""
+"""Rater name of authors who label their own texts (Ma et al.), which is also the short name of that source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +63,7 @@ def of_run(run_id: str, role: str = VERDICT) -> AnnotationSource:
 
 
 def source_of(name: str) -> AnnotationSource:
-    """Return the source with this name.
-
-    Raises UsageError for any other name. The existence of the rater or run is not checked.
-    """
+    """Return the source with this name, unchecked if the rater or run exists. Raises UsageError for any other name."""
     if name == LATENT:
         return AnnotationSource(LATENT)
     if name == REVIEWED_OR_GOLD:
@@ -212,10 +202,7 @@ class LatentLabels(Repository):
     """Answers and latent labels of a project."""
 
     def answers(self, runs: Sequence[str], codebook: Codebook) -> pa.Table:
-        """Return (document_id, item, annotator, value) of gold raters, reviewers and the verdicts of these runs.
-
-        Only values that the codebook allows, of documents of the project; ``value`` is JSON text.
-        """
+        """Return (document_id, item, annotator, JSON value) of gold raters, reviewers and verdicts of these runs."""
         allowed = AllowedValues(codebook)
         return self._connection.arrow(
             f"FROM ({_ANSWERS}) SEMI JOIN documents ON id = document_id WHERE {allowed.test}",

@@ -123,10 +123,7 @@ class Annotations(Repository):
         return grid
 
     def decision_certainty(self, run_id: str, role: str, items: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-        """Return the certainty of the last decision of a role on each document of a run.
-
-        The arrays are ``row``, the document's position in the run, ``column``, the item's index, and ``value``.
-        """
+        """Return the certainty of the last decisions of a role: ``row`` and ``column`` in the grid, and ``value``."""
         return self._connection.numbers(
             f"""
             SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
@@ -150,8 +147,7 @@ class Annotations(Repository):
     ) -> dict[str, npt.NDArray[Any]]:
         """Return the last values of each role in each round.
 
-        The arrays are ``step``, the index in ``rounds``, ``row``, the document's position in the run, ``column``, the
-        item's index, and ``value``, coded as in ``grid``.
+        The arrays are ``step``, the index in ``rounds``, and ``row``, ``column`` and ``value`` of a ``grid``.
         """
         allowed = AllowedValues(codebook)
         names = [f"{round}/{role}" for role, round in rounds]
@@ -273,10 +269,7 @@ class Annotations(Repository):
         return [(item, load(value), count) for item, value, count in rows]
 
     def together(self, codebook: Codebook) -> list[tuple[str, str, int]]:
-        """Return the cooccurrence of labels in the gold as (item, other item, documents with both).
-
-        Each item is also paired with itself. With several raters the majority counts.
-        """
+        """Return (item, other item, documents with both in the gold), also of each item with itself."""
         allowed = AllowedValues(codebook)
         return self._connection.rows(
             f"""

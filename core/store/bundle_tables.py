@@ -88,10 +88,7 @@ def restore(path: Path, schema: int, tables: Tables) -> None:
 
 
 def _put(part: Path, path: Path) -> None:
-    """Rename the finished file to its path, but never over a file created in the meantime.
-
-    Hard links are not used, because some file systems (exFAT) do not have them.
-    """
+    """Rename the finished file to its path, but never over a file created in the meantime."""
     path.touch(exist_ok=False)
     try:
         replace_shared(part, path)

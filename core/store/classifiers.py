@@ -70,10 +70,7 @@ class ClassifierStore(Repository):
         )
 
     def save(self, classifier: StoredClassifier) -> None:
-        """Store a classifier; one trained here becomes the latest.
-
-        Earlier ones trained here are deleted unless a run uses them. Imported ones stay.
-        """
+        """Store a classifier; one trained here replaces earlier ones trained here that no run uses."""
 
         def write(cursor: Cursor) -> None:
             cursor.execute(
@@ -96,9 +93,9 @@ class ClassifierStore(Repository):
         return StoredClassifier(row[0], bytes(row[1]), load(row[2]), *row[3:]) if row else None
 
     def training_documents(self, run_id: str) -> list[str]:
-        """Return documents that were submitted before a classifier of this run was trained, and may be training data.
+        """Return documents that were submitted before a classifier of this run was trained, once per commit.
 
-        Empty for a run without a classifier, and for an imported one. They are read from the file once per commit.
+        They may be training data. Empty for a run without a classifier, and for an imported one.
         """
         query = """
             SELECT DISTINCT document_id FROM events WHERE kind = 'review_status' AND after = '"Submitted"'

@@ -128,10 +128,7 @@ class DatabaseConnection:
         _open_files[self._identity] = self
 
     def file_problem(self) -> ProjectGone | None:
-        """Return an error if the path no longer names the open file, else None.
-
-        Nothing is opened, because closing a second handle would drop DuckDB's lock.
-        """
+        """Return an error if the path no longer names the open file, else None."""
         identity = _identity(self.path)
         if identity == self._identity:
             return None
@@ -276,10 +273,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _stop(cursor: Cursor) -> None:
-    """Close a cursor, whose query in another thread is interrupted until it ends.
-
-    DuckDB ignores an interrupt that comes before the query starts.
-    """
+    """Close a cursor, and interrupt its query in another thread until it ends."""
     deadline = time.monotonic() + STOP_SECONDS
     while True:
         with suppress(duckdb.ConnectionException):  # it is closed already
@@ -296,11 +290,8 @@ def _stop(cursor: Cursor) -> None:
 def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> DatabaseConnection:
     """Lock, connect and migrate the project at ``path``; create a missing file if ``create`` is set.
 
-    A file that cannot be created completely is deleted.
-
-    Raises ProjectLocked if the file is already open (also in this process), and StorageFull. Raises ProjectError if the
-    file is open under another name, the folder is missing or read-only, the file is not a Moot project, or a newer Moot
-    made it.
+    A file that cannot be created completely is deleted. Raises ProjectLocked if the file is already open (also in this
+    process), StorageFull, and ProjectError for a file or folder that cannot be used.
     """
     check_path(Path(path))
     resolved = Path(path).expanduser().resolve()
@@ -369,10 +360,7 @@ def data_files(path: Path) -> list[Path]:
 
 
 def copy_files(path: Path, target: Path) -> None:
-    """Copy the files of a closed project to files that do not exist yet, and sync them. On failure nothing is left.
-
-    Raises StorageFull and ProjectError.
-    """
+    """Copy the files of a closed project to new files, and sync them. Raises StorageFull and ProjectError."""
     copies: list[Path] = []
     try:
         for file in data_files(path):

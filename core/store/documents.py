@@ -117,13 +117,11 @@ class Documents(Repository):
     ) -> Import:
         """Add documents with their gold in one transaction; positions continue after the last document.
 
-        A document that already exists stays as it is and counts as ``repeated``; gold, source columns, group and order
-        that it lacks are added. Gold values that differ from the stored ones are ignored and count as
-        ``gold_conflicts``, documents with another group, order or source column as ``column_conflicts``. ``counts`` of
-        the returned import has ``documents``, ``repeated``, ``gold_conflicts`` and ``rejected``, and
-        ``column_conflicts`` if there are any. ``progress`` is called with the number of documents read so far. Nothing
-        is stored if the iterable raises. Raises InputError if the project has or had one of the documents with a
-        different text.
+        A document that already exists stays as it is; gold, source columns, group and order that it lacks are added.
+        ``counts`` of the returned import has ``documents``, ``repeated``, ``rejected``, ``gold_conflicts`` (ignored
+        values that differ from the stored ones) and, if there are any, ``column_conflicts`` (documents with another
+        group, order or source column). ``progress`` is called with the number of documents read so far. Raises
+        InputError if the project has or had one of the documents with a different text.
         """
         chunks = _read_chunks(documents, progress)
 
@@ -224,10 +222,7 @@ class Documents(Repository):
         return self._select("ORDER BY hash(id), id LIMIT ?", [limit])
 
     def mean_length(self, run_id: str | None = None) -> float:
-        """Return the mean characters of a document over all its fields; with a run, of the documents that it debated.
-
-        0 without documents.
-        """
+        """Return the mean characters of a document (that a run debated) over all its fields; 0 without documents."""
         debated = "WHERE id IN (SELECT document_id FROM turns WHERE run_id = $run)" if run_id else ""
         mean = self._connection.value(
             f"SELECT avg(length(text) + length(context) - 2) FROM documents {debated}",
@@ -240,10 +235,7 @@ class Documents(Repository):
         return next(iter(self._select("ORDER BY length(text) + length(context) DESC, position LIMIT 1")), None)
 
     def spread_by_length(self, limit: int, ids: Sequence[str] | None = None) -> list[Document]:
-        """Return at most ``limit`` documents of all or of these ids, from the shortest to the longest in even steps.
-
-        ``limit`` is at least 2. Of documents of one length, the earliest come first.
-        """
+        """Return at most ``limit`` (2 or more) documents, from the shortest to the longest in even steps."""
         return self._select(
             "JOIN (SELECT id, row_number() OVER (ORDER BY length(text), position) - 1 AS place, "
             "count(*) OVER () - 1 AS last FROM documents WHERE $ids IS NULL OR id IN (SELECT unnest($ids))) USING (id) "
@@ -252,10 +244,7 @@ class Documents(Repository):
         )
 
     def load(self, ids: Sequence[str], *, gold: bool = True) -> list[Document]:
-        """Return the documents with these ids in the given order; unknown ids are left out.
-
-        Without ``gold`` the query is cheaper.
-        """
+        """Return the documents with these ids in the given order; unknown ids are left out."""
         if not ids:
             return []
         marks = ", ".join("?" * len(ids)) if len(ids) <= 200 else "SELECT unnest(?)"
@@ -490,10 +479,7 @@ def _stored_ids(cursor: Cursor, ids: Iterable[str]) -> dict[str, str]:
 
 
 def _conflict(cursor: Cursor, reused: Collection[str]) -> str:
-    """Name a document that the project has, or had in ``reused``, with a different text, and count the others.
-
-    Empty if there is none.
-    """
+    """Name a document that the project has, or had in ``reused``, with a different text; empty without one."""
     ((id, count),) = cursor.execute(
         "SELECT min(id), count(*) FROM incoming LEFT JOIN documents stored USING (id) WHERE CASE WHEN stored.id "
         f"IS NULL THEN id IN (SELECT unnest(?::VARCHAR[])) ELSE NOT ({_SAME_TEXT}) END",
@@ -569,10 +555,7 @@ def _gold_rows(gold: Iterable[tuple[str, Mapping[str, Mapping[str, Value]]]]) ->
 
 
 def _complete_documents(cursor: Cursor, documents: Columns) -> int:
-    """Add group, order and source columns to stored documents that lack them.
-
-    Return the number of documents with other ones, which stay.
-    """
+    """Add group, order and source columns to stored documents that lack them; count those with other ones."""
     completed, conflicts = [], 0
     with incoming(cursor, documents):
         rows = cursor.execute(
@@ -611,10 +594,7 @@ def _are_equal_cells(cell: Any, other: Any) -> bool:
 
 
 def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: Columns) -> tuple[int, int]:
-    """Add new documents, and gold for items without a label by the rater.
-
-    Return the number of new documents, and that of gold values that differ from existing ones, which stay.
-    """
+    """Add new documents and gold; return the numbers of documents added and of different existing gold values."""
     with incoming(cursor, documents):
         ((added,),) = cursor.execute(
             f"INSERT INTO documents ({', '.join(_DOCUMENT_COLUMNS)}) "

@@ -1,7 +1,6 @@
 """Events: every action of a person, appended and never overwritten. Current state is a fold over the events.
 
-Settings are named plain data, such as connections (never keys). Each change of a setting is an event. So is
-everything that authors and annotators did in author labelling.
+Each change of a setting (named plain data, never keys) is an event, and so is all author labelling.
 """
 
 from __future__ import annotations
@@ -159,10 +158,7 @@ class AuthorLog(Repository):
         self._writer.do(lambda cursor: _append(cursor, entries, documents, gold or {}))
 
     def answer(self, answer: Answer, gold: Mapping[tuple[str, str], Value]) -> bool:
-        """Append an answer with the author's labels, like ``append``.
-
-        False, and nothing is stored, if this annotator has already answered the question.
-        """
+        """Append an answer like ``append``; False, and nothing stored, if the annotator had answered the question."""
 
         def write(cursor: Cursor) -> bool:
             earlier = scalar(

@@ -119,10 +119,7 @@ class Lab(Repository):
         return int(self._connection.value("SELECT count(*) FROM trials WHERE held_out"))
 
     def uses(self, template: str) -> list[tuple[str, str, str]]:
-        """Return (run, purpose, text) for all runs, newest first: the text of a template, or the codebook as JSON.
-
-        ``template`` names a template in the runs' settings, empty for the codebook.
-        """
+        """Return (run, purpose, text) for all runs, newest first: of this template, or the codebook's JSON for ""."""
         path = f'$.templates."{template}".text' if template else "$.codebook"
         return self._connection.rows(
             "SELECT run_id, purpose, json_extract_string(settings, $path) FROM runs "

@@ -111,11 +111,7 @@ class Project:
 
     @property
     def file_problem(self) -> ProjectGone | StorageFull | None:
-        """An error if nothing can be saved, else None.
-
-        The file was deleted, moved or replaced since it was opened, its disk became read-only, or the disk refused the
-        last transaction.
-        """
+        """An error if nothing can be saved, else None: the file is gone, or its disk full or read-only."""
         return self._connection.file_problem() or self._connection.read_only_problem() or self._writer.refusal
 
     def save_copy(self) -> Path:
@@ -141,8 +137,7 @@ class Project:
     def close(self) -> None:
         """Write everything queued, checkpoint and release the file. Harmless if repeated.
 
-        If the file was deleted, moved or replaced, or its disk became read-only, ``rescue`` the project and raise
-        ProjectGone with the path of the copy.
+        If the file is gone or its disk read-only, ``rescue`` the project and raise ProjectGone with the copy's path.
         """
         try:
             if self._connection.is_open and (problem := self._connection.read_only_problem()):

@@ -42,8 +42,7 @@ REPLY = (*_FIELDS, *_USAGE, *_JSON)
 class Replies(Repository):
     """The ``ReplyStore`` of the engine. A key that exists is never written again.
 
-    A reply is first written to a log, which takes microseconds, and later to its table together with others. Opening
-    moves the replies that a crashed process left in the log into the table.
+    Opening moves the replies that a crashed process left in the log into the table.
     """
 
     def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:

@@ -23,10 +23,9 @@ from core.store.write_queue import Repository, Writer
 
 DebateReason: TypeAlias = Literal["failed", "unresolved", "gold", "unsupported", "flipped", "disagree", "samples"]
 DEBATE_REASONS: tuple[DebateReason, ...] = get_args(DebateReason)
-"""Reasons in the order of their bits.
+"""Reasons in the order of their bits. Flipped: the verdict differs from the first values of the first role.
 
-No verdict (failed, unresolved); verdict differs from gold; unsupported quotes; verdict differs from the first
-values of the first role; the last values of roles differ; runs with the same codebook differ.
+Disagree: the last values of roles differ. Samples: runs with the same codebook differ.
 """
 
 RULES = 3
@@ -165,10 +164,9 @@ def _derive(
 
 Reason: TypeAlias = DebateReason | Literal["near", "classifier", "stale", "flagged"]
 REASONS: tuple[Reason, ...] = (*DEBATE_REASONS, "near", "classifier", "stale", "flagged")
-"""Reasons for review in the order of their bits.
+"""Reasons for review in the order of their bits. Near: a similar reviewed document has another value.
 
-The first come from the debate (``DEBATE_REASONS``). Then: a similar reviewed document has another value; the classifier
-is unsure; a definition changed after the decision; a reviewer flagged the document.
+Classifier: it is unsure. Stale: a definition changed after the decision.
 """
 
 _BITS: dict[Reason, int] = {reason: 1 << position for position, reason in enumerate(REASONS)}
@@ -515,10 +513,7 @@ def _review_status(view: Viewpoint) -> tuple[str, dict[str, Any]]:
 
 
 def _base(run_id: str | None, *, among: bool = False, given: bool = False) -> str:
-    """Return SQL for (document_id, nth): the candidate documents and their natural order.
-
-    They are those of the run or the project, only ``among`` the parameter ``ids``, or the ``given`` ids themselves.
-    """
+    """Return SQL for (document_id, nth): documents of the run or project, ``among`` ids, or the ``given`` ids."""
     if given:
         return "SELECT unnest($ids::VARCHAR[]) AS document_id, generate_subscripts($ids::VARCHAR[], 1) AS nth"
     source, id = ("documents", "id") if run_id is None else ("run_documents", "document_id")

@@ -167,8 +167,7 @@ class Reviews(Repository):
     def marks(self, document_id: str, *, actor: str | None = None, hidden: bool = False) -> dict[str, Any]:
         """Return the current marks of a document by name.
 
-        With ``actor`` note and tags are that reviewer's own, where there are any. While the verdict is
-        ``hidden``, all are.
+        With ``actor`` note and tags are that reviewer's own, if any; all are while the verdict is ``hidden``.
         """
         rows = self._connection.rows(
             "SELECT item, arg_max({'value': after}, seq), arg_max({'value': after}, seq) FILTER (actor = $actor) "
@@ -353,10 +352,7 @@ FROM beside GROUP BY unit ORDER BY unit
 
 @dataclass(frozen=True, slots=True)
 class ReviewerValues:
-    """The value of a reviewer who submitted a document, for one of its items.
-
-    It is not ``independent`` if the reviewer changed the document while the labels of another one were visible.
-    """
+    """The value of a reviewer on an item, ``independent`` unless changed while another's labels were visible."""
 
     document_id: str
     item: str

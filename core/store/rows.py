@@ -149,10 +149,7 @@ def add_row(cursor: Cursor, table: str, **row: Any) -> None:
 def insert(
     cursor: Cursor, table: str, columns: Sequence[str], rows: Collection[Sequence[Any]], tail: str = ""
 ) -> list[Any]:
-    """Add rows and return what ``tail`` returns, the end of the statement; strings are made storable.
-
-    Without a tail for conflicts, an existing key fails the transaction.
-    """
+    """Add rows and return the rows of ``tail``, the end of the statement. An existing key fails without a tail."""
     if not rows:
         return []
     names = ", ".join(columns)

@@ -99,8 +99,7 @@ class Runs(Repository):
     ) -> RunRow:
         """Create a run in state ``queued`` on these documents in this order, each once, and return it.
 
-        Without ``experiment_id`` the run starts its own experiment, named like the run. Raises UsageError without
-        documents.
+        Its own experiment is named like the run. Raises UsageError without documents.
         """
         ids = list(dict.fromkeys(document_ids))
         if not ids:
@@ -275,10 +274,7 @@ class Runs(Repository):
         self._writer.do(write)
 
     def raise_budget(self, run_id: str, budget_usd: float) -> None:
-        """Change the run's budget from its next start on.
-
-        The budget is stored as an event beside the frozen settings. Raises NoSuchRun for an unknown run.
-        """
+        """Change the run's budget from its next start on. Raises NoSuchRun for an unknown run."""
         frozen = self.require(run_id).settings.budget_usd
 
         def write(cursor: Cursor) -> None:
@@ -289,10 +285,7 @@ class Runs(Repository):
         self._writer.do(write)
 
     def describe(self, changes: Mapping[str, RunDetails]) -> int:
-        """Set the details of these runs as one act, and return its number; 0 if nothing changes.
-
-        Raises NoSuchRun for an unknown run.
-        """
+        """Set the details of these runs as one act, and return its number; 0 if nothing changes. Raises NoSuchRun."""
         for run_id in changes:
             self.require(run_id)
         return self._writer.do(lambda cursor: _describe(cursor, changes))
@@ -369,11 +362,7 @@ class PrecedentPools(Repository):
     """Example pools of a project's runs."""
 
     def labels(self, codebook: Codebook) -> dict[str, dict[str, Value]]:
-        """Return the known labels of each document of the project, without values that the codebook does not allow.
-
-        Reviewed labels take precedence over gold. Documents without any are left out. Documents are in the project's
-        order.
-        """
+        """Return the known labels that the codebook allows by document, in the project's order: reviewed, else gold."""
         allowed = AllowedValues(codebook)
         rows = self._connection.rows(
             f"""SELECT document_id, item, value FROM ({allowed.known}) JOIN documents ON documents.id = document_id
@@ -420,10 +409,7 @@ _RETRYABLE = """document_id IN (SELECT id FROM documents) AND (status <> 'unreso
     UNION ALL SELECT document_id FROM attempts ANTI JOIN replies USING (key)
     WHERE run_id = $run AND kind <> 'length limit'
 ))"""
-"""SQL condition of verdicts that a retry may change.
-
-Replaced documents cannot be debated again. A reply that its output limit cut would be cut again.
-"""
+"""SQL condition of verdicts that a retry may change (see ``Runs.retryable``)."""
 
 
 _PAUSED_RETRY = """run_id = $run AND document_id IN (SELECT id FROM documents) AND (document_id, unix_time) IN (
@@ -498,10 +484,9 @@ def _details(text: str | None) -> RunDetails:
 
 @dataclass(frozen=True, slots=True)
 class RoleCost:
-    """Cost of the turns of a role in one round, retries included.
+    """Cost of the turns of a role in one round, retries included, whether or not this run paid for them.
 
-    Replies count whether or not this run paid for them, so the sum is the cost of another run. ``cost_usd`` is None if
-    a reply has no price.
+    ``cost_usd`` is None if a reply has no price.
     """
 
     role: str
@@ -515,10 +500,7 @@ class RoleCost:
 
 @dataclass(frozen=True, slots=True)
 class FromStore:
-    """Replies that a run used without paying for them.
-
-    ``cost_usd`` is their original cost in dollars, None if a price is unknown.
-    """
+    """Replies that a run used without paying for them; ``cost_usd`` is None if a price is unknown."""
 
     replies: int
     tokens: int
@@ -597,10 +579,7 @@ class RunCosts(ReadRepository):
         return DecisionPaths(*self._connection.rows(_DECISION_PATHS, {"run": run_id})[0])
 
     def spent(self, run_id: str, documents: Sequence[str] | None = None, *, superseded: bool = False) -> list[RoleCost]:
-        """Return the cost of each role in each round on some documents (None for all).
-
-        With ``superseded`` turns of earlier debates count, too.
-        """
+        """Return the cost of each role in each round on these documents, with ``superseded`` turns if set."""
         costs = self._connection.rows(
             """
             SELECT role, round, count(*), CASE WHEN bool_or(cost_usd IS NULL) THEN NULL ELSE sum(cost_usd) END,

@@ -1,7 +1,4 @@
-"""Sampling frames and selections of reviewed documents.
-
-A sampling frame has the sizes of documents that the next ones are drawn with.
-"""
+"""Sampling frames (sizes of documents, in proportion to which they are drawn) and selections of reviewed documents."""
 
 from __future__ import annotations
 
@@ -110,11 +107,7 @@ class SamplingFrames(Repository):
         )
 
     def selections(self, actor: str = "") -> list[Selection]:
-        """Return how every submitted or discarded document was selected, in order of the first such decision.
-
-        A document that two people decided counts as it was selected for the first. With ``actor`` only the decisions of
-        this person count.
-        """
+        """Return how each document was selected for the first person (or the actor) who decided it, in this order."""
         statuses = "person_status WHERE actor = $actor" if actor else "current_status"
         rows = self._connection.rows(
             f"""SELECT document_id, arg_min({{'payload': payload, 'run': run_id}}, seq) AS first, any_value(status)

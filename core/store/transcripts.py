@@ -41,10 +41,7 @@ WHERE run_id = $run AND ($status = '' OR status = $status)
 
 @dataclass(frozen=True, slots=True)
 class FinishedDebate:
-    """A finished debate in a list. ``text_start`` is the beginning of the document.
-
-    It is empty if the project no longer has the document.
-    """
+    """A finished debate in a list. ``text_start`` is empty if the project no longer has the document."""
 
     document_id: str
     status: str
