@@ -31,7 +31,10 @@ from core.store.runs import IS_LISTED
 from core.store.write_queue import Repository
 
 Grid: TypeAlias = npt.NDArray[np.float64]
-"""``[document, item]``, NaN for no value: 1 and 0 in a multilabel codebook, a label's index in a choice, a rating."""
+"""``[document, item]`` or ``[..., document, item]``, NaN for no value.
+
+The others are 1 and 0 in a multilabel codebook, a label's index in a choice, a rating.
+"""
 
 DECISION_CERTAINTY = """
 SELECT document_id, (arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE) AS certain
@@ -49,9 +52,13 @@ WITH asked AS (
 ), numbered AS (
     SELECT *, row_number() OVER (PARTITION BY document_id, retry, again ORDER BY turn) AS place FROM asked
 )
-SELECT document_id, turn, row_number() OVER (PARTITION BY document_id ORDER BY turn) - 1 AS nth
+SELECT document_id, turn, row_number() OVER (PARTITION BY document_id ORDER BY turn) - 1 AS step
 FROM (FROM numbered WHERE is_list) AS own ANTI JOIN (FROM numbered WHERE is_list AND retry > 0) AS second
     ON own.again AND second.document_id = own.document_id AND second.place = own.place
+"""
+_LAST_IN_ROUND = """
+SELECT document_id, list_position($rounds, round || '/' || role) - 1 AS step, max(turn) AS turn
+FROM turns WHERE run_id = $run AND NOT superseded AND values IS NOT NULL GROUP BY document_id, step, item
 """
 # Without documents that others have replaced: these keep their places in the run, but have no values.
 _OWN = """(
@@ -116,9 +123,7 @@ class Annotations(Repository):
             """,
             {"run": run_id, **allowed.params, **params},
         )
-        count = "SELECT count(*) FROM run_documents WHERE run_id = ?"
-        documents = self._once_per_commit((count, run_id), lambda: self._connection.value(count, [run_id]))
-        grid = np.full((documents, len(codebook.items)), np.nan)
+        grid = np.full((self._count_documents(run_id), len(codebook.items)), np.nan)
         grid[columns["row"], columns["column"]] = columns["value"]  # a later turn replaces an earlier one
         return grid
 
@@ -142,55 +147,46 @@ class Annotations(Repository):
             [run_id],
         )
 
-    def round_values(
-        self, run_id: str, rounds: Sequence[tuple[str, int]], codebook: Codebook
-    ) -> dict[str, npt.NDArray[Any]]:
-        """Return the last values of each role in each round.
-
-        The arrays are ``step``, the index in ``rounds``, and ``row``, ``column`` and ``value`` of a ``grid``.
-        """
-        allowed = AllowedValues(codebook)
+    def round_values(self, run_id: str, rounds: Sequence[tuple[str, int]], codebook: Codebook) -> Grid:
+        """Return the last values of each (role, round), ``[round, document, item]``, coded as in ``grid``."""
         names = [f"{round}/{role}" for role, round in rounds]
-        return self._connection.numbers(
-            f"""
-            WITH last AS (
-                SELECT document_id, list_position($rounds, round || '/' || role) - 1 AS step, max(turn) AS turn
-                FROM turns WHERE run_id = $run AND NOT superseded AND values IS NOT NULL
-                GROUP BY document_id, step, item
-            ), steps AS MATERIALIZED (
-                SELECT document_id, turn, step::INTEGER AS step, position::INTEGER AS row
-                FROM last JOIN {_OWN} USING (document_id)
-                WHERE step IS NOT NULL
-            ), items AS (
-                SELECT unnest($items) AS item, (generate_subscripts($items, 1) - 1)::INTEGER AS nth
-            )
-            SELECT step, row, nth AS column, ({allowed.code})::DOUBLE AS value
-            FROM (
-                SELECT document_id, turn, item, value FROM annotations
-                WHERE run_id = $run AND annotator <> 'verdict' AND {allowed.test}
-            ) JOIN steps USING (document_id, turn) JOIN items USING (item)
-            """,
-            {"run": run_id, "rounds": names, **allowed.params},
-        )
+        return self._turn_values(run_id, codebook, _LAST_IN_ROUND, {"rounds": names}, len(rounds))
 
-    def sample_values(self, run_id: str, codebook: Codebook) -> dict[str, npt.NDArray[Any]]:
-        """Return the values of the samples of a run, numbered on each document in the order of their turns.
+    def sample_values(self, run_id: str, codebook: Codebook) -> Grid:
+        """Return the samples of a run in their order, ``[sample, document, item]``, coded as in ``grid``."""
+        return self._turn_values(run_id, codebook, _SAMPLES, {})
 
-        The arrays are ``sample``, the number from 0, ``row``, ``column`` and ``value``, as ``round_values``.
+    def _turn_values(
+        self, run_id: str, codebook: Codebook, steps: str, params: dict[str, Any], count: int | None = None
+    ) -> Grid:
+        """Return the values of the turns in (document_id, turn, step) rows, ``[step, document, item]``.
+
+        Without ``count`` the last step is the highest one that has a value.
         """
         allowed = AllowedValues(codebook)
-        return self._connection.numbers(
+        columns = self._connection.numbers(
             f"""
-            SELECT nth::INTEGER AS sample, position::INTEGER AS row,
-                   (list_position($items, item) - 1)::INTEGER AS column, ({allowed.code})::DOUBLE AS value
+            WITH steps AS MATERIALIZED (
+                SELECT document_id, turn, step::INTEGER AS step, position::INTEGER AS row
+                FROM ({steps}) JOIN {_OWN} USING (document_id) WHERE step IS NOT NULL
+            )
+            SELECT step, row, (list_position($items, item) - 1)::INTEGER AS column, ({allowed.code})::DOUBLE AS value
             FROM (
                 SELECT document_id, turn, item, value FROM annotations
                 WHERE run_id = $run AND annotator <> 'verdict' AND {allowed.test}
-            ) JOIN ({_SAMPLES}) USING (document_id, turn)
-            JOIN {_OWN} USING (document_id)
+            ) JOIN steps USING (document_id, turn)
             """,
-            {"run": run_id, **allowed.params},
+            {"run": run_id, **params, **allowed.params},
         )
+        if count is None:
+            count = columns["step"].max(initial=-1) + 1
+        grids = np.full((count, self._count_documents(run_id), len(codebook.items)), np.nan)
+        grids[columns["step"], columns["row"], columns["column"]] = columns["value"]
+        return grids
+
+    def _count_documents(self, run_id: str) -> int:
+        count = "SELECT count(*) FROM run_documents WHERE run_id = ?"
+        return self._once_per_commit((count, run_id), lambda: int(self._connection.value(count, [run_id])))
 
     def debate_statuses(self, run_id: str) -> npt.NDArray[np.str_]:
         """Return the status of the debate on each document of the run, in its order.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -64,16 +63,12 @@ def difference_rates(session: ProjectSession, run_id: str) -> dict[str, float]:
             f"{run_id} has no votes: it does not ask one model several times.",
             "Start a run with votes: --protocol single --param method=vote.",
         )
-    requests, items = int(run.settings.params["k"]), run.settings.codebook.items
-    samples = session.store.annotations.sample_values(run_id, run.settings.codebook)
-    answers = defaultdict(list)  # has no cell without a readable answer
-    for sample, row, column, value in zip(*map(samples.get, ("sample", "row", "column", "value")), strict=True):
-        if sample < requests:
-            answers[row, column].append(value)
+    requests = int(run.settings.params["k"])
+    samples = session.store.annotations.sample_values(run_id, run.settings.codebook)[:requests]
     documents = session.store.runs.document_ids(run_id)
     statuses = session.store.annotations.debate_statuses(run_id)
     return {
-        document: min(difference_rate(answers[row, column], requests) for column in range(len(items)))
+        document: min(difference_rate(cell[~np.isnan(cell)].tolist(), requests) for cell in samples[:, row].T)
         for row, (document, status) in enumerate(zip(documents, statuses, strict=True))
         if status in ("verdict", "unresolved")
     }

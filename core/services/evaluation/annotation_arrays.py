@@ -312,13 +312,10 @@ def _count_imports(session: ProjectSession) -> int:
 )
 def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     """Return the steps of a run's debates in which a role gave a list, in order. Empty before the first."""
-    codebook = run.settings.codebook
     if protocols.samples_vote(run.settings):
         return _sample_stage(session, run)
     rounds = session.store.annotations.debate_rounds(run.run_id)
-    table = session.store.annotations.round_values(run.run_id, rounds, codebook)
-    grids = np.full((len(rounds), run.documents, len(codebook.items)), np.nan)
-    grids[table["step"], table["row"], table["column"]] = table["value"]
+    grids = session.store.annotations.round_values(run.run_id, rounds, run.settings.codebook)
     groups: dict[tuple[str, int], dict[str, Grid]] = {}
     for (role, round), grid in zip(rounds, grids, strict=True):
         groups.setdefault((turns.family(role), round), {})[role] = grid
@@ -343,12 +340,10 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
 
 def _sample_stage(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     """Return the only step of a run in which samples of one role vote; empty before the first list."""
-    codebook, (role,) = run.settings.codebook, run.settings.role_models
-    table = session.store.annotations.sample_values(run.run_id, codebook)
-    if not len(table["sample"]):
+    (role,) = run.settings.role_models
+    grids = session.store.annotations.sample_values(run.run_id, run.settings.codebook)
+    if not len(grids):
         return ()
-    grids = np.full((table["sample"].max() + 1, run.documents, len(codebook.items)), np.nan)
-    grids[table["sample"], table["row"], table["column"]] = table["value"]
     samples = {f"sample {number}": grid for number, grid in enumerate(grids, start=1)}
     return (Stage(role, "Samples", turns.family(role), 0, samples, _vote_or_tie(family_vote(run), samples)),)
 
