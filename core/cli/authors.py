@@ -78,18 +78,44 @@ def _print_report(report: dict[str, Any], unit: str) -> None:
     from core.services.author_labelling.report import format_basis
 
     _print_collection(report["collection"], unit)
-    _print_labels(report["labels"])
+    console.print_table(
+        ("label", "asked", "answered", "abstained", "predicted right", "uncertainty"),
+        [
+            (
+                name,
+                *(row[count] for count in ("asked", "answered", "abstained")),
+                _format_share(row["accuracy"], row["accuracy_interval"]),
+                format_number(row["uncertainty"], 2),
+            )
+            for name, row in report["labels"].items()
+        ],
+    )
     if report["annotators"]:
         console.print_line()
         _print_annotators(report["annotators"])
     for test in report["predictivity"]["by_model"].values():
         basis = format_basis(test["answers"], report["predictivity"]["answers_now"])
         console.print_line(f"\nPredictivity, by {test['model']} {basis}:")
-        _print_predictivity(test["sources"])
+        console.print_table(
+            ("earlier labels by", "predictions", "accuracy", "std"),
+            [
+                (
+                    name,
+                    row["predictions"],
+                    _format_share(row["accuracy"], row["interval"]),
+                    format_percent(row["deviation"], 1),
+                )
+                for name, row in test["sources"].items()
+            ],
+        )
     arms = [row for row in report["clicks"] if not row["day"]]
     if any(row["impressions"] for row in arms):
         console.print_line()
-        _print_clicks(arms)
+        for row in arms:
+            console.print_line(
+                f"{row['arm']}: {format_count(row['clicks'], 'click')} on "
+                f"{format_count(row['impressions'], 'impression')} ({_format_share(row['rate'], row['interval'])})"
+            )
 
 
 def _print_collection(collection: dict[str, Any], unit: str) -> None:
@@ -106,79 +132,28 @@ def _print_collection(collection: dict[str, Any], unit: str) -> None:
     )
 
 
-def _print_labels(labels: dict[str, Any]) -> None:
-    console.print_table(
-        ("label", "asked", "answered", "abstained", "predicted right", "uncertainty"),
-        [
-            (
-                name,
-                str(row["asked"]),
-                str(row["answered"]),
-                str(row["abstained"]),
-                _format_share(row["accuracy"], row["accuracy_interval"]),
-                format_number(row["uncertainty"], 2),
-            )
-            for name, row in labels.items()
-        ],
-    )
-
-
 def _print_annotators(annotators: dict[str, Any]) -> None:
     from core.services.author_labelling.report import format_answer_cost
 
     as_number = partial(format_number, digits=2)
-    console.print_table(
+    headings = (
+        "annotators", "labels", "abstained", "unresolved", "accuracy", "kappa", "KL meaning", "KL position",
+        "s per answer", "cost per answer",
+    )  # fmt: skip
+    rows = [
         (
-            "annotators",
-            "labels",
-            "abstained",
-            "unresolved",
-            "accuracy",
-            "kappa",
-            "KL meaning",
-            "KL position",
-            "s per answer",
-            "cost per answer",
-        ),
-        [
-            (
-                name,
-                str(row["labels"]),
-                str(row["abstained"]),
-                str(row["unresolved"]),
-                _format_share(row["accuracy"]["value"], row["accuracy"]["interval"]),
-                console.format_with_interval(as_number, row["kappa"], row["kappa_interval"]),
-                as_number(row["kl_meaning"]),
-                as_number(row["kl_position"]),
-                format_number(row["seconds"], 1),
-                format_answer_cost(row["cost_usd"], row["seconds"]),
-            )
-            for name, row in annotators.items()
-        ],
-    )
-
-
-def _print_predictivity(sources: dict[str, Any]) -> None:
-    console.print_table(
-        ("earlier labels by", "predictions", "accuracy", "std"),
-        [
-            (
-                name,
-                str(row["predictions"]),
-                _format_share(row["accuracy"], row["interval"]),
-                format_percent(row["deviation"], 1),
-            )
-            for name, row in sources.items()
-        ],
-    )
-
-
-def _print_clicks(arms: list[dict[str, Any]]) -> None:
-    for row in arms:
-        console.print_line(
-            f"{row['arm']}: {format_count(row['clicks'], 'click')} on "
-            f"{format_count(row['impressions'], 'impression')} ({_format_share(row['rate'], row['interval'])})"
+            name,
+            *(row[count] for count in ("labels", "abstained", "unresolved")),
+            _format_share(row["accuracy"]["value"], row["accuracy"]["interval"]),
+            console.format_with_interval(as_number, row["kappa"], row["kappa_interval"]),
+            as_number(row["kl_meaning"]),
+            as_number(row["kl_position"]),
+            format_number(row["seconds"], 1),
+            format_answer_cost(row["cost_usd"], row["seconds"]),
         )
+        for name, row in annotators.items()
+    ]
+    console.print_table(headings, rows)
 
 
 def _format_share(value: float | None, interval: Sequence[float] | None) -> str:

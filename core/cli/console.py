@@ -84,7 +84,7 @@ def print_traceback(kind: type[BaseException], error: BaseException, trace: Trac
     _print_stderr("\n".join(map(printable, lines)))
 
 
-def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table on stdout; the first column is aligned to the left, the others to the right."""
     lines = [tuple(printable(cell) for cell in line) for line in (headings, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
