@@ -34,24 +34,15 @@ Stored = TypeVar("Stored")
 KeyFrom: TypeAlias = Literal["environment", "keyring", "none", "not needed"]
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionEntry:
+class ConnectionEntry(Connection, frozen=True):
     """A connection as shown on the Models page.
 
     ``key_name`` is the environment variable of the key. A connection with ``is_own`` can be removed.
     """
 
-    name: str
-    base_url: str
-    dialect: str
     is_own: bool
     key: KeyFrom
     key_name: str
-
-    @property
-    def is_builtin(self) -> bool:
-        """True for the built-in models' connection."""
-        return self.dialect == "builtin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +364,7 @@ def _entry(workspace: Workspace, connection: Connection, is_own: bool) -> Connec
         source = "keyring"
     elif connection.local:
         source = "not needed"
-    return ConnectionEntry(connection.name, connection.base_url, connection.dialect, is_own, source, name)
+    return ConnectionEntry(**connection.model_dump(), is_own=is_own, key=source, key_name=name)
 
 
 class _Lists:
