@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from core import prompts
@@ -165,15 +165,7 @@ def annotate(
     Source: Ma et al. 2025, appendices B.6 and C.2.
     """
     codebook = question.codebook
-    shown = [
-        {
-            "text": prompts.delimit(answer.text, "precedent"),
-            "question": answer.question,
-            "answer": answer.answer,
-            "same": answer.same,
-        }
-        for answer in earlier
-    ]
+    shown = [asdict(answer) | {"text": prompts.delimit(answer.text, "precedent")} for answer in earlier]
     values = {
         "conversation": _conversation(text),
         "question": question.text,
