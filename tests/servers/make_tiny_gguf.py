@@ -1,19 +1,10 @@
-#!/usr/bin/env python3
-"""Write a tiny LLaMA-architecture GGUF with random weights, for tests only.
+"""Write a tiny GGUF of the LLaMA architecture with random weights: ``python make_tiny_gguf.py tiny.gguf``.
 
-    python make_tiny_gguf.py tiny.gguf [--seed 0] [--dim 64] [--layers 1]
+With this model, tests run a real llama.cpp server with a file of well under a megabyte and no download.
 
-Needs numpy and gguf.  The replies are random.  With this model, tests run a
-real llama.cpp server end to end (chat template, tokenising, sampling,
-grammar-constrained JSON, streaming, logprobs, cancellation) with a file of
-well under a megabyte and no download.
-
-* Tokeniser: byte-level BPE ("gpt2"), the 256 bytes plus whole words built by
-  merges from WORDS, plus ChatML markers.  Any UTF-8 text round-trips.
-* Weights: gaussian.  Channel 0 of the residual stream is held constant, so
-  column 0 of the output matrix acts as a per-token bias: it makes whole words
-  likely, unprintable bytes impossible, and <|im_end|> arrive after ~40 tokens
-  on average.  The other channels make the logits depend on the context.
+The tokeniser is byte-level BPE with whole words from WORDS. Channel 0 of the residual stream is constant, so column 0
+of the output matrix is a bias of each token: it makes whole words likely, unprintable bytes impossible, and <|im_end|>
+arrive after 40 tokens on average. The other channels make the logits depend on the context.
 """
 
 import argparse
@@ -29,6 +20,7 @@ CHATML = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n"
     "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
+MEAN_TOKENS = 40
 SPECIAL = ["<|bos|>", "<|im_start|>", "<|im_end|>", "<|pad|>"]
 
 
@@ -67,16 +59,12 @@ def main():
     import gguf
     import numpy as np
 
-    ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    ap = argparse.ArgumentParser()
     ap.add_argument("out")
-    ap.add_argument("--seed", type=int, default=0)
-    ap.add_argument("--dim", type=int, default=64)
     ap.add_argument("--layers", type=int, default=1)
-    ap.add_argument("--context", type=int, default=32768)
-    ap.add_argument("--length", type=float, default=40, help="mean tokens of a free answer")
     ap.add_argument("--quote", type=float, default=4, help="weight of a quotation mark; 7 ends JSON strings soon")
     args = ap.parse_args()
-    dim, ffn, heads, kv_heads = args.dim, args.dim * 2, 4, 2
+    dim, ffn, heads, kv_heads = 64, 128, 4, 2
     head_dim = dim // heads
 
     tokens, merges, words = build_vocab()
@@ -90,7 +78,7 @@ def main():
     w.add_name("tiny-random")
     w.add_file_type(gguf.LlamaFileType.ALL_F32)
     w.add_vocab_size(n_vocab)
-    w.add_context_length(args.context)
+    w.add_context_length(32768)
     w.add_embedding_length(dim)
     w.add_block_count(args.layers)
     w.add_feed_forward_length(ffn)
@@ -109,7 +97,7 @@ def main():
     w.add_add_bos_token(False)
     w.add_chat_template(CHATML)
 
-    rng = np.random.default_rng(args.seed)
+    rng = np.random.default_rng(0)
 
     def gauss(*shape, std=0.08):
         return rng.normal(0, std, shape).astype(np.float32)
@@ -128,7 +116,7 @@ def main():
     bias[tid['"']] = args.quote
     bias[n_plain:] = -30.0
     others = np.exp(bias).sum()
-    bias[tid["<|im_end|>"]] = np.log(others / (args.length - 1))
+    bias[tid["<|im_end|>"]] = np.log(others / (MEAN_TOKENS - 1))
 
     out = gauss(n_vocab, dim, std=0.1)
     out[:, 0] = bias / x0
@@ -153,7 +141,6 @@ def main():
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
     w.close()
-    print(f"{args.out}: {n_vocab} tokens, {len(merges)} merges")
 
 
 if __name__ == "__main__":

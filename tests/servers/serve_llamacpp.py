@@ -1,38 +1,28 @@
-#!/usr/bin/env python3
-"""Serve a GGUF with llama.cpp's own HTTP server (the one in the xllamacpp wheel).
-
-    python serve_llamacpp.py tiny.gguf --port 8081 --slots 4 [--api-key KEY] [--ctx 4096]
-
-Prints "READY <url>" once it listens; stop with SIGTERM.
-"""
+"""Serve a GGUF with llama.cpp's own HTTP server (the one in the xllamacpp wheel), until SIGTERM."""
 
 import argparse
 import os
 import signal
 import threading
-import time
 
 import xllamacpp as x
 
 ap = argparse.ArgumentParser()
 ap.add_argument("model")
-ap.add_argument("--host", default="127.0.0.1")
-ap.add_argument("--port", type=int, default=8081)
+ap.add_argument("--port", type=int, required=True)
 ap.add_argument("--slots", type=int, default=4)
 ap.add_argument("--ctx", type=int, default=4096, help="tokens per slot")
 ap.add_argument("--api-key")
-ap.add_argument("--alias", default="tiny-random")
 ap.add_argument("--embeddings", action="store_true", help="serve embeddings instead of completions")
 a = ap.parse_args()
 
-t0 = time.time()
 p = x.CommonParams()
 p.model.path = a.model
-p.hostnames = [a.host]
+p.hostnames = ["127.0.0.1"]
 p.port = a.port
 p.n_parallel = a.slots
 p.n_ctx = a.ctx * a.slots
-p.model_alias = {a.alias}
+p.model_alias = {"tiny-random"}
 p.n_gpu_layers = 0
 p.cpuparams.n_threads = p.cpuparams_batch.n_threads = 1  # spinning threads hurt on shared cores
 p.warmup = False
@@ -47,6 +37,5 @@ if a.embeddings:
 if a.api_key:
     p.api_keys = [a.api_key]
 server = x.Server(p)
-print(f"READY {server.listening_address} after {time.time() - t0:.2f}s", flush=True)
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 threading.Event().wait()
