@@ -51,6 +51,15 @@ def run(folder: Path, url: str, *more: object, engine: str = "batch", code: int 
     return annotate(folder, *url, *more, code=code)
 
 
+def resume_until_done(folder: Path, url: str, *more: object, run_id: str = "r0001") -> CommandResult:
+    """Resume a run that waits for no batch until it is done."""
+    for _ in range(9):
+        result = run(folder, url, *more, "--resume", run_id, code=None)
+        if result.code == 0:
+            break
+    return result
+
+
 def texts(count: int) -> list[str]:
     return [f"Text {index}: the staff were kind, the breakfast good." for index in range(count)]
 
@@ -233,16 +242,9 @@ def test_resume_collects_a_batch_that_was_left_running(tmp_path: Path, server: s
     assert other["run_id"] == "r0002"
     assert stats(server)["sizes"] == [4], "another run with the same requests does not send them again"
     configure(server, hold=False)
-    for _ in range(9):
-        result = run(tmp_path, server, "--resume", "r0001", code=None)
-        if result.code == 0:
-            break
-    assert result.json["verdicts"] == 4
+    assert resume_until_done(tmp_path, server).json["verdicts"] == 4
     assert stats(server)["sizes"] == [4, 4, 4]
-    for _ in range(9):
-        other = run(tmp_path, server, "--resume", "r0002", code=None).json
-        if other["status"] == "done":
-            break
+    other = resume_until_done(tmp_path, server, run_id="r0002").json
     assert (other["verdicts"], other["calls"], other["cached_calls"]) == (4, 0, 12)
 
 
@@ -449,10 +451,7 @@ def test_replies_that_another_run_pays_are_no_cost_of_the_run_that_collects_them
     run(tmp_path, server, *more, code=3)
     run(tmp_path, server, *more, "--budget", "0.01", code=3)
     configure(server, hold=False)
-    for _ in range(9):
-        result = run(tmp_path, server, *more[:2], "--resume", "r0002", code=None)
-        if result.code == 0:
-            break
+    result = resume_until_done(tmp_path, server, *more[:2], run_id="r0002")
     assert (result.json["calls"], result.json["cached_calls"], result.json["cost_usd"]) == (0, 3, 0)
     assert "r0002 done: 3 of 3, 3 of 3 replies reused, $0.00" in result.stderr
     assert stats(server)["sizes"] == [3]
@@ -642,11 +641,7 @@ def test_run_with_a_folder_leaves_a_batch_at_the_server_open(tmp_path: Path, ser
     assert "3 requests of a batch are in" in folder.stderr
     assert "does not know the batch" not in run(tmp_path, server, "--resume", "r0001", code=3).stderr
     configure(server, hold=False)
-    for _ in range(9):
-        result = run(tmp_path, server, "--resume", "r0001", code=None)
-        if result.code == 0:
-            break
-    assert result.json["calls"] == 3
+    assert resume_until_done(tmp_path, server).json["calls"] == 3
     assert stats(server)["sizes"] == [3]
 
 

@@ -32,9 +32,27 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "_backoff", lambda _state: 0.0)
 
 
-def drive(world: World, **changes: object) -> RunStatus:
-    run_settings = changes.pop("settings", None) or settings()
-    return asyncio.run(world.run(world.work(run_settings, **changes)).run())
+def drive(world: World, *, pause: float | None = None, stop: float | None = None, **changes: object) -> RunStatus:
+    """Run documents; pause or stop the run after so many seconds."""
+
+    async def run() -> RunStatus:
+        engine = world.run(world.work(changes.pop("settings", None) or settings(), **changes))
+        for seconds, end in ((pause, engine.pause), (stop, engine.stop)):
+            if seconds is not None:
+                asyncio.get_running_loop().call_later(seconds, end, NOW)
+        return await asyncio.wait_for(engine.run(), 60)
+
+    return asyncio.run(run())
+
+
+def run_both(world: World, first: RunSettings, second: RunSettings) -> tuple[RunStatus, RunStatus]:
+    """Run a document with both settings at the same time, with the same store of replies."""
+
+    async def run() -> tuple[RunStatus, RunStatus]:
+        lab = replace(world, verdicts={})
+        return await asyncio.gather(world.run(world.work(first, 1)).run(), lab.run(lab.work(second, 1)).run())
+
+    return asyncio.run(run())
 
 
 def test_every_document_gets_one_verdict_and_each_reply_is_committed_first() -> None:
@@ -138,25 +156,14 @@ def test_failed_call_is_recorded_for_every_document_that_shares_it() -> None:
 
 def test_runs_at_the_same_time_share_a_call() -> None:
     world = World(delay=0.01)
-
-    async def run_both() -> list[RunStatus]:
-        lab = replace(world, verdicts={})
-        return await asyncio.gather(*(each.run(each.work(settings(), 1)).run() for each in (world, lab)))
-
-    first, second = asyncio.run(run_both())
+    first, second = run_both(world, settings(), settings())
     assert [role for _, role in world.requested] == ["extractor", "critic", "judge"]
     assert (first.calls + second.calls, first.verdicts, second.verdicts) == (3, 1, 1)
 
 
 def test_budget_that_is_spent_does_not_stop_another_run() -> None:
     world = World(delay=0.01, price=1.0)
-
-    async def run_both() -> list[RunStatus]:
-        lab = replace(world, verdicts={})
-        limited, free = world.work(settings(budget_usd=2.5), 1), lab.work(settings(), 1)
-        return await asyncio.gather(world.run(limited).run(), lab.run(free).run())
-
-    limited, free = asyncio.run(run_both())
+    limited, free = run_both(world, settings(budget_usd=2.5), settings())
     assert (limited.state, limited.calls, free.state, free.calls) == ("paused", 2, "done", 1)
 
 
@@ -165,12 +172,8 @@ def test_shared_call_that_fails_is_repeated_by_another_run() -> None:
         return find_service(ask, document, times) if times or ask.role != "extractor" else errors.Runaway("Too long.")
 
     world = World(fail_first, delay=0.01)
-
-    async def run_both() -> list[RunStatus]:
-        lab = replace(world, verdicts={})
-        return await asyncio.gather(*(each.run(each.work(settings(), 1)).run() for each in (world, lab)))
-
-    assert [(status.failed, status.verdicts) for status in asyncio.run(run_both())] == [(1, 0), (0, 1)]
+    both = run_both(world, settings(), settings())
+    assert [(status.failed, status.verdicts) for status in both] == [(1, 0), (0, 1)]
 
 
 def test_pause_does_not_wait_for_the_call_of_another_run() -> None:
@@ -451,14 +454,8 @@ def test_spent_budget_pauses_without_overspending() -> None:
 
 def test_pause_finishes_calls_in_flight_and_resuming_repeats_none() -> None:
     world = World(delay=0.02)
-
-    async def paused() -> RunStatus:
-        live = world.run(world.work(settings(), count=30))
-        asyncio.get_running_loop().call_later(0.05, live.pause, StopReason("user", "enough"))
-        return await live.run()
-
-    status = asyncio.run(paused())
-    assert (status.state, status.message) == ("paused", "enough")
+    status = drive(world, count=30, pause=0.05)
+    assert (status.state, status.message) == ("paused", "now")
     assert world.cancelled == 0
     assert len(world.replies) == len(world.requested)
     status = drive(world, count=30)
@@ -488,13 +485,7 @@ def test_run_with_a_budget_pauses_once_its_price_is_unknown() -> None:
 def test_calls_that_wait_for_the_budget_are_not_made_after_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(delay=0.05, price=0.001)
     monkeypatch.setattr(world, "max_cost", lambda *_: 0.4)
-
-    async def paused() -> RunStatus:
-        live = world.run(world.work(settings("single", budget_usd=1.0, concurrency=6), count=12))
-        asyncio.get_running_loop().call_later(0.02, live.pause, NOW)
-        return await live.run()
-
-    status = asyncio.run(paused())
+    status = drive(world, count=12, settings=settings("single", budget_usd=1.0, concurrency=6), pause=0.02)
     assert (status.state, status.stop_code) == ("paused", "user")
     assert len(world.requested) == 2
 
@@ -528,14 +519,8 @@ def test_time_in_which_the_process_was_suspended_does_not_count(monkeypatch: pyt
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_pause_waits_for_no_rate_limit_and_failed_documents_are_debated_later(concurrency: int) -> None:
     world = World(script=lambda *_: errors.RateLimited("slow down", retry_after=300.0))
-
-    async def paused() -> RunStatus:
-        live = world.run(world.work(settings(concurrency=concurrency), count=12))
-        asyncio.get_running_loop().call_later(0.1, live.pause, StopReason("user", "enough"))
-        return await asyncio.wait_for(live.run(), 10)
-
-    status = asyncio.run(paused())
-    assert (status.state, status.message, status.ended) == ("paused", "enough", 0)
+    status = drive(world, count=12, settings=settings(concurrency=concurrency), pause=0.1)
+    assert (status.state, status.message, status.ended) == ("paused", "now", 0)
     attempts = len(world.requested)
     world.script = find_service
     assert drive(world, count=12).verdicts == 12
@@ -564,13 +549,7 @@ def test_run_paused_during_its_last_call_is_done() -> None:
 
 def test_stop_cancels_calls_in_flight() -> None:
     world = World(delay=5.0)
-
-    async def stopped() -> RunStatus:
-        live = world.run(world.work(settings(concurrency=3), count=9))
-        asyncio.get_running_loop().call_later(0.05, live.stop, NOW)
-        return await live.run()
-
-    status = asyncio.run(stopped())
+    status = drive(world, count=9, settings=settings(concurrency=3), stop=0.05)
     assert status.state == "stopped"
     assert world.cancelled == 3
     assert world.states[-1] == ("stopped", NOW)
@@ -628,13 +607,7 @@ def test_cancelled_partial_reply_is_recorded_as_billed() -> None:
         await asyncio.sleep(60)
 
     world.ask = stream_and_wait
-
-    async def stopped() -> RunStatus:
-        live = world.run(world.work(settings(concurrency=2), count=4))
-        asyncio.get_running_loop().call_later(0.05, live.stop, NOW)
-        return await live.run()
-
-    assert asyncio.run(stopped()).state == "stopped"
+    assert drive(world, count=4, settings=settings(concurrency=2), stop=0.05).state == "stopped"
     assert [(row.kind, row.text) for row in world.attempts] == [("cancelled", "The aspects are ")] * 2
     assert all(row.usage.prompt_tokens > 0 and row.usage.estimated for row in world.attempts)
 
