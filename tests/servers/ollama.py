@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from aiohttp import web
 
-from tests.servers.scripted import Scripted, role_of, stream
+from tests.servers.scripted import role_of, stream
 
 LINES = {
     "probe": "The aspects present in this text are: #Weather",
@@ -60,10 +58,3 @@ async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamRespon
             info = {"general.architecture": "llama", "llama.context_length": 8192 if able[1:] else 2048}
             return web.json_response({"details": details, "model_info": info, "capabilities": able})
     return web.Response(status=404)
-
-
-@contextmanager
-def ollama() -> Iterator[Scripted]:
-    """Start the server."""
-    with Scripted(answer) as server:
-        yield server

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.core.cli.invoking import annotate, moot, rows, write
-from tests.servers.ollama import PLAIN, THINKER, ollama
+from tests.servers.ollama import PLAIN, THINKER, answer
 from tests.servers.scripted import Scripted
 
 
 @pytest.fixture
 def server() -> Iterator[Scripted]:
-    with ollama() as running:
+    with Scripted(answer) as running:
         yield running
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -57,47 +55,27 @@ TOO_LONG = {
 """Status and message of servers that refuse a text beyond the context, here of more than 600 characters."""
 
 
-class _Endpoint(BaseHTTPRequestHandler):
-    """Endpoint with models whose vectors are the length of a text and 1, and one for each of ``MALFORMED``.
+async def endpoint(_request: web.Request, body: dict[str, Any]) -> web.Response:
+    """Answer with the length of each text and 1, or with a row of ``MALFORMED``, in reverse order.
 
-    Results are in reverse order. The models of ``TOO_LONG`` refuse long texts.
+    The models of ``TOO_LONG`` refuse long texts.
     """
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        model = request["model"]
-        status, message = TOO_LONG.get(model, (404, "no such model"))
-        known = model == "tiny" or model in MALFORMED or (model in TOO_LONG and max(map(len, request["input"])) <= 600)
-        rows = [
-            {"object": "embedding", "index": index, "embedding": [float(len(text)), 1.0]}
-            for index, text in enumerate(request["input"])
-        ]
-        for row, vector in zip(rows, MALFORMED.get(request["model"], ()), strict=False):
-            row["embedding"] = vector
-        usage = {"prompt_tokens": 1, "total_tokens": 1}
-        reply = {"object": "list", "model": "tiny", "data": rows[::-1], "usage": usage}
-        body = json.dumps(reply if known else {"error": {"message": message}}).encode()
-        self.send_response(200 if known else status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Write no log."""
+    model, texts = body["model"], body["input"]
+    status, message = TOO_LONG.get(model, (404, "no such model"))
+    if model not in ("tiny", *MALFORMED) and (status == 404 or max(map(len, texts)) > 600):
+        return web.json_response({"error": {"message": message}}, status=status)
+    vectors = MALFORMED.get(model) or [[float(len(text)), 1.0] for text in texts]
+    rows = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
+    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    return web.json_response({"object": "list", "model": "tiny", "data": rows[::-1], "usage": usage})
 
 
 @pytest.fixture
 def connections() -> Iterator[dict[str, Connection]]:
-    server = HTTPServer(("127.0.0.1", 0), _Endpoint)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    near = parse_connection("near", f"http://127.0.0.1:{server.server_port}/v1")
-    unreachable = parse_connection("gone", f"http://127.0.0.1:{free_port()}/v1")
-    yield {connection.name: connection for connection in (*PRESETS, near, unreachable)}
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with Scripted(endpoint) as server:
+        near = parse_connection("near", server.url)
+        unreachable = parse_connection("gone", f"http://127.0.0.1:{free_port()}/v1")
+        yield {connection.name: connection for connection in (*PRESETS, near, unreachable)}
 
 
 def test_embeddings_are_in_the_order_of_the_texts(connections: dict[str, Connection]) -> None:

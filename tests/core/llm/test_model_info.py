@@ -12,7 +12,7 @@ from core.llm.connections import PRESETS, parse_connection
 from core.llm.model_info import ModelInfo, fetch_model_info
 from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel
-from tests.servers.ollama import PLAIN, THINKER, ollama
+from tests.servers import ollama
 from tests.servers.scripted import Behaviour, Scripted
 
 
@@ -64,17 +64,8 @@ def test_llama_cpp_context_is_read_from_its_properties() -> None:
 
 
 def test_ollama_context_and_thinking_are_read() -> None:
-    with ollama() as server:
-        connection = parse_connection("ollama", server.url.removesuffix("/v1"))
-
-        async def go() -> list[ModelInfo]:
-            models = ModelLibrary([connection])
-            try:
-                return [await fetch_model_info(models.session, connection, None, model) for model in (THINKER, PLAIN)]
-            finally:
-                await models.close()
-
-        assert asyncio.run(go()) == [ModelInfo(8192, True), ModelInfo(2048, False)]
+    infos = [info_from(ollama.answer, model=model, native=True)[0] for model in (ollama.THINKER, ollama.PLAIN)]
+    assert infos == [ModelInfo(8192, True), ModelInfo(2048, False)]
 
 
 def test_copy_of_a_cloud_model_of_ollama_has_no_price_once_the_server_names_its_host() -> None:

@@ -21,8 +21,8 @@ from core.services.runs import planned_comparison, planning
 from core.services.workspace import Workspace
 from tests.app.studio import can_other_tabs_act, html, open_page, studio
 from tests.core.services.sessions import fill, queue_runs
+from tests.servers import ollama
 from tests.servers.faults import LASTING, OF_THE_DOCUMENT, STOPPING, answer
-from tests.servers.ollama import THINKER, ollama
 from tests.servers.scripted import Scripted, debating, event, piece, sending
 
 FAR = RoleModel(connection="far", model="m")
@@ -114,9 +114,10 @@ def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:
 
 
 def test_probed_capabilities_are_shown_below_the_role_model(workspace: Workspace, session: ProjectSession) -> None:
-    with ollama() as server:
+    with Scripted(ollama.answer) as server:
         models.add(workspace, "ollama", server.url.removesuffix("/v1"))
-        planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="ollama", model=THINKER)))
+        thinker = RoleModel(connection="ollama", model=ollama.THINKER)
+        planning.save_plan(session, planning.Plan().with_same_model(thinker))
         at = open_page("models")
         at.button(key="test-ollama").click().run()
         assert "context 8,192 tokens" in html(at)
@@ -125,7 +126,7 @@ def test_probed_capabilities_are_shown_below_the_role_model(workspace: Workspace
         assert "supports JSON schemas" in shown
         assert "reproducible with a seed" in shown
         assert (
-            len([body for body in server.requests if body["model"] == THINKER]) == 6
+            len([body for body in server.requests if body["model"] == thinker.model]) == 6
         )  # one test call, five probe calls
         at.selectbox(key="role-judge-json_schema").select("on").run()
         assert planning.load_plan(session).role_model("judge").sampling.json_schema == "on"

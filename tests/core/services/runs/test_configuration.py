@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from core.files import read_text, shipped_folder
 from core.runs import RoleModel, RunDetails, RunRow, Sampling, Template
-from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.configuration import (
     configuration,
@@ -19,7 +15,7 @@ from core.services.runs.configuration import (
     propose_name,
     role_titles,
 )
-from tests.core.services.sessions import queue_runs, studio
+from tests.core.services.sessions import queue_runs
 from tests.core.store.helpers import make_settings
 
 MINI = RoleModel(connection="openai", model="gpt-4.1-mini")
@@ -30,12 +26,6 @@ SETTINGS = make_settings(codebook_version=2).model_copy(
     update={"role_models": dict.fromkeys(("extractor", "critic", "judge"), MINI)}
 )
 CRITIC = SETTINGS.model_copy(update={"templates": {"critic": Template(name="own/ecj/critic.v2", text="Object.")}})
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[ProjectSession]:
-    with studio(tmp_path) as (_, opened):
-        yield opened
 
 
 def row(settings=SETTINGS, name="", documents=10) -> RunRow:

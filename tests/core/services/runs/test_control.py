@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -22,12 +21,6 @@ from core.services.workspace import Workspace
 from tests.core.services.sessions import TEXTS, queue_runs, studio, until
 
 SLOW = planning.Plan(pace=120.0, concurrency=1)
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[ProjectSession]:
-    with studio(tmp_path) as (_, opened):
-        yield opened
 
 
 def test_unfinished_run_says_that_it_keeps_the_address_of_its_models(session: ProjectSession) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -29,12 +28,6 @@ from tests.servers.running import mock_llm
 from tests.servers.scripted import Scripted, reply_with
 
 OPENAI = RoleModel(connection="openai", model="gpt-4.1-mini")
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[ProjectSession]:
-    with studio(tmp_path) as (_, opened):
-        yield opened
 
 
 def estimate_plan(session: ProjectSession, plan: planning.Plan, documents: int = 4) -> CostEstimate:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from core.documents import Document
@@ -12,13 +9,6 @@ from core.errors import PromptError, UsageError
 from core.runs import RoleModel
 from core.services.project_session import ProjectSession
 from core.services.runs import planned_comparison, planning
-from tests.core.services.sessions import studio
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[ProjectSession]:
-    with studio(tmp_path) as (_, opened):
-        yield opened
 
 
 def compare_plans(session: ProjectSession, *plans: planning.Plan) -> planned_comparison.PlannedComparison:

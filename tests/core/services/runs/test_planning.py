@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from math import log
-from pathlib import Path
 
 import pytest
 
@@ -20,14 +18,8 @@ from core.services.review import actions
 from core.services.runs import planning, rerun
 from core.services.runs.planning import reviewed_vote_weights
 from tests.core.services.sample_world import CODEBOOK, session_on, session_with_runs
-from tests.core.services.sessions import decide, studio
+from tests.core.services.sessions import decide
 from tests.core.store.helpers import ROLE_MODEL, make_settings, store_debate, store_debates, store_rounds
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[ProjectSession]:
-    with studio(tmp_path) as (_, opened):
-        yield opened
 
 
 def test_builtin_model_has_no_pace_after_the_first_run(session: ProjectSession) -> None:

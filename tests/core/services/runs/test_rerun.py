@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,14 +13,8 @@ from core.services.few_shot_examples import example_pool
 from core.services.project_session import ProjectSession
 from core.services.runs import planning, rerun
 from core.services.runs.planning import DEFAULT_ROLE_MODEL
-from tests.core.services.sessions import BOOK, annotate, decide, queue_runs, studio
+from tests.core.services.sessions import BOOK, annotate, decide, queue_runs
 from tests.core.store.helpers import set_gold
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[ProjectSession]:
-    with studio(tmp_path) as (_, opened):
-        yield opened
 
 
 def test_base_of_a_rerun_is_the_latest_run_of_the_plan(session: ProjectSession) -> None:
