@@ -184,7 +184,7 @@ def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_go
     if words.bins:
         caption = f"{words.minimum:,} to {words.maximum:,} words, median {words.median:,.0f}"
         with panel("Text length", caption, key="length-panel"):
-            rows = [{"from": bin.start, "to": bin.stop, "count": bin.count} for bin in words.bins]
+            rows = [{"from": start, "to": stop, "count": count} for start, stop, count in words.bins]
             charts.draw(_length_histogram(rows), rows, key="length-chart", title="Text length")
 
 

@@ -133,7 +133,7 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
                 help="Gold of raters outside this mapping stays, unless you choose them here.",
             )
         if preview is not None:
-            gold = gold_distribution(preview.profile.gold, preview.codebook)
+            gold = gold_distribution(preview.gold_counts, preview.codebook)
             overview.distribution_charts(gold, LengthSummary(), preview.built.with_gold)
     has_change, has_gold = bool(draft.mapping.gold or dropped), load_overview(session, codebook).with_gold > 0
     replace_now = actions.button(
@@ -216,8 +216,8 @@ class ImportPage:
         with right:
             self.destination(preview)
             if preview is not None:
-                gold = gold_distribution(preview.profile.gold, preview.codebook)
-                overview.distribution_charts(gold, preview.profile.words, preview.built.with_gold)
+                gold = gold_distribution(preview.gold_counts, preview.codebook)
+                overview.distribution_charts(gold, preview.words, preview.built.with_gold)
         if preview is not None and preview.built.documents:
             with panel("First documents", "as they will be imported", key="first-rows"):
                 overview.document_table(preview.built.documents[:20], preview.codebook)

@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias
 from uuid import uuid4
 
 from core.codebook import Codebook, normalise
+from core.documents import Value
 from core.errors import InputError, UsageError
 from core.formatting import format_count, one_line, plural
 from core.ingest.codebook_from_gold import codebook_from_gold
@@ -41,7 +42,7 @@ from core.ingest.table import ReadOptions as ReadOptions
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, OnStep, in_thread
 from core.services.codebooks import codebook as codebooks
-from core.services.data.overview import DocumentStatistics, document_statistics
+from core.services.data.overview import LengthSummary, count_gold, summarise_lengths
 from core.services.project_session import ProjectSession
 from core.store.documents import Import
 
@@ -105,9 +106,14 @@ class ImportPreview:
     """New documents whose text the project has under another id, and would then have twice."""
 
     @cached_property
-    def profile(self) -> DocumentStatistics:
-        """Statistics of the documents."""
-        return document_statistics(self.built.documents)
+    def gold_counts(self) -> Mapping[tuple[str, str], Mapping[Value, int]]:
+        """As of ``count_gold``."""
+        return count_gold(self.built.documents)
+
+    @cached_property
+    def words(self) -> LengthSummary:
+        """The words of the first field; text without spaces counts as one word."""
+        return summarise_lengths(Counter(len(document.text.split()) for document in self.built.documents))
 
     @cached_property
     def misspelt(self) -> str:
@@ -116,7 +122,7 @@ class ImportPreview:
         if not self.new_codebook or self.codebook is None or any(source.kind == "label" for source in gold):
             return ""
         counts: Counter[str] = Counter()
-        for (item, _), values in self.profile.gold.items():
+        for (item, _), values in self.gold_counts.items():
             for value, count in values.items():
                 counts[item if value is True else str(value)] += count
         return describe_misspelt({label.name: counts[label.id] for label in self.codebook.labels})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import mean, median
@@ -267,44 +267,24 @@ BINS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class HistogramBin:
-    """A bar of a histogram: ``start <= words < stop``, in the last bar ``words <= stop``."""
-
-    start: int
-    stop: int
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class LengthSummary:
     """A distribution of whole numbers. All zero and without bars when there is nothing."""
 
     minimum: int = 0
     median: float = 0.0
     maximum: int = 0
-    bins: tuple[HistogramBin, ...] = ()
+    bins: tuple[tuple[int, int, int], ...] = ()
+    """Start, stop and number of each bar of a histogram: ``start <= words < stop``, in the last ``words <= stop``."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentStatistics:
-    """Statistics of a set of documents."""
-
-    words: LengthSummary
-    """White-space separated words of the first field; text without spaces counts as one word."""
-    gold: Mapping[tuple[str, str], Mapping[Value, int]]
-    """Documents by item and rater, and by value. Items without gold are left out."""
-
-
-def document_statistics(documents: Iterable[Document]) -> DocumentStatistics:
-    """Return statistics of the documents, counted in one pass."""
-    words: Counter[int] = Counter()
-    gold: dict[tuple[str, str], Counter[Value]] = {}
+def count_gold(documents: Iterable[Document]) -> dict[tuple[str, str], Counter[Value]]:
+    """Return the number of documents by item and rater, and by value. Items without gold are left out."""
+    counts: defaultdict[tuple[str, str], Counter[Value]] = defaultdict(Counter)
     for document in documents:
-        words[len(document.text.split())] += 1
         for rater, by_item in document.gold.items():
             for item, value in by_item.items():
-                gold.setdefault((item, rater), Counter())[value] += 1
-    return DocumentStatistics(summarise_lengths(words), gold)
+                counts[item, rater][value] += 1
+    return counts
 
 
 def summarise_lengths(documents: Mapping[int, int]) -> LengthSummary:
@@ -322,6 +302,6 @@ def summarise_lengths(documents: Mapping[int, int]) -> LengthSummary:
     for length, count in documents.items():
         bars[min((length - low) // width, BINS - 1)] += count
     last = max(bars)
-    bins = [HistogramBin(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(last)]
-    bins.append(HistogramBin(low + last * width, max(high, low + last * width), bars[last]))
+    bins = [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(last)]
+    bins.append((low + last * width, max(high, low + last * width), bars[last]))
     return LengthSummary(low, median(lengths), high, tuple(bins))

@@ -124,7 +124,7 @@ def test_gold_kinds_depend_on_the_codebook() -> None:
     draft = importing.read_files([("c.csv", b"text,label\nfoo bar,a\nbar foo,b\n")], choice)
     assert [source.column for source in gold_mapping.suggest_gold(draft, "choice", choice)] == ["label"]
     preview = importing.preview_import(draft, choice, None)
-    bars = overview.gold_distribution(preview.profile.gold, preview.codebook)
+    bars = overview.gold_distribution(preview.gold_counts, preview.codebook)
     assert [(bar.label, bar.count, bar.total) for bar in bars] == [("a", 1, 2), ("b", 1, 2)]
 
 

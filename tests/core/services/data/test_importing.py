@@ -88,7 +88,7 @@ def test_import_stores_documents_and_reports_progress(session: ProjectSession) -
     assert (loaded.documents, loaded.with_gold, loaded.raters) == (4, 3, ("gold",))
     # Food: a yes, b and c no. Service: a no, b yes; the "maybe" of c is not a gold value.
     assert [(bar.label, bar.count, bar.total) for bar in loaded.gold] == [("Food", 1, 3), ("Service", 1, 2)]
-    assert sum(bin_.count for bin_ in loaded.words.bins) == 4
+    assert sum(count for _, _, count in loaded.words.bins) == 4
     (stored,) = loaded.imports
     assert (stored.file_name, stored.counts["documents"], stored.counts["rejected"]) == ("soup.csv", 4, 3)
     assert overview.first_rejected(session, stored)[-1] == "row 8: 3 fields, expected 5"
@@ -449,7 +449,7 @@ def test_ratings_of_several_raters_are_counted_per_rater() -> None:
     book = load_yaml("{kind: rating, scale: {min: 1, max: 5}, labels: [{name: clear}]}")
     gold = (GoldSource("clear_A", "label", "clear", "A"), GoldSource("clear_B", "label", "clear", "B"))
     preview = importing.preview_import(replace(draft, mapping=replace(draft.mapping, gold=gold)), book, None)
-    bars = overview.gold_distribution(preview.profile.gold, book)
+    bars = overview.gold_distribution(preview.gold_counts, book)
     assert [(bar.rater, bar.value, bar.count) for bar in bars] == [
         ("A", "1", 1),
         ("A", "3", 1),
