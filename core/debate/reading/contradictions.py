@@ -7,8 +7,7 @@ may go on about the labels in any other way: it may give reasons, quote, report 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
@@ -17,6 +16,7 @@ from core.debate.reading.claims import CONCEDED, claims_of, grouped_labels, is_a
 from core.debate.reading.decision_markers import LOOK_BACK, ROLE, SENTENCE_BREAK, UNMET, MarkedReply, is_reporting
 from core.debate.reading.label_names import Names
 from core.debate.reading.labels_grammar import Statements, Unreadable, is_comment, residue, without_bullet
+from core.debate.reading.normalise import replace_ranges
 from core.debate.reading.quotation_marks import double_quoted, outermost
 from core.debate.reading.tokens import ANSWERS, LABEL_NOUN, NUMERALS, UNITS, Token, tokenise
 from core.documents import Value
@@ -245,16 +245,16 @@ def check_following(text: str, decided: Decided, kind: Kind, names: Names) -> No
             if any((claim.stance == "for") == any(item in decided for item in claim.items) for claim in claims):
                 raise residue(sentence)
             continue  # "Is Food present? No, the guest only names the table."
-        if any(rule(sentence, decided, names) for rule in _RULES[kind]):
+        if kind == "rating":
+            is_contradiction = _states_other_number(sentence, decided, names) or _rates_again(sentence, decided, names)
+        else:
+            is_contradiction = _disagrees(sentence, decided, names, is_choice=kind == "choice")
+        if is_contradiction:
             raise residue(sentence)
 
 
 def _without_quotations(text: str) -> str:
-    parts, end = [], 0
-    for span in outermost(double_quoted(text)):
-        parts += [text[end : span.start], "_"]
-        end = span.end
-    return "".join((*parts, text[end:]))
+    return replace_ranges(text, outermost(double_quoted(text)), lambda _: "_")
 
 
 def check_lines(marked: MarkedReply, start: int, end: int, decided: Decided, *, undecided: Container[str]) -> str:
@@ -265,14 +265,15 @@ def check_lines(marked: MarkedReply, start: int, end: int, decided: Decided, *, 
     """
     names = marked.names
     statements = Statements(names)
-    parts, position = [], end
+    left_out: list[tuple[int, int]] = []
     starred = any(map(_is_starred, marked.text[start:end].split("\n")))
     for line in marked.statement_lines(end):
         footnote = _FOOTNOTE.match(line.text) or (starred and line.text.lstrip().startswith("*"))
         if footnote and not is_comment(line.text, names):
             raise residue(line.text)
-        if _denies(line.text, names):
-            continue
+        claims = claims_of(line.text, names, is_choice=False)
+        if claims and all(claim.stance == "against" for claim in claims):
+            continue  # "- A: the quotation was judged too vague to count"
         try:
             statements.read(line.text)
         except Unreadable:
@@ -287,15 +288,8 @@ def check_lines(marked: MarkedReply, start: int, end: int, decided: Decided, *, 
         is_absent = statements.line_values and all(values == {False} for values in statements.line_values.values())
         is_left_open = any(line.start <= marker.start < line.end for marker in marked.undecided)
         if is_left_open or (statements.heading is False and is_absent):
-            parts.append(marked.lines[position : line.start])
-            position = line.end
-    return "".join(parts) + marked.lines[position:]
-
-
-def _denies(line: str, names: Names) -> bool:
-    """Return True if a line only denies labels, as in "- A: the quotation was judged too vague to count"."""
-    claims = claims_of(line, names, is_choice=False)
-    return bool(claims) and all(claim.stance == "against" for claim in claims)
+            left_out.append((line.start, line.end))
+    return replace_ranges(marked.lines, left_out, lambda _: "")[end:]
 
 
 def _is_starred(line: str) -> bool:
@@ -463,10 +457,3 @@ def _states_otherwise(tokens: Sequence[Token], decided: Decided) -> bool:
         elif token.kind == "name":
             stated.add((token.item, value))
     return len(answers) < 2 and any((item in decided) != value for item, value in stated)
-
-
-_RULES: Mapping[Kind, tuple[Callable[[str, Decided, Names], bool], ...]] = {
-    "multilabel": (partial(_disagrees, is_choice=False),),
-    "choice": (partial(_disagrees, is_choice=True),),
-    "rating": (_states_other_number, _rates_again),
-}

@@ -13,7 +13,7 @@ from core.codebook import MAX_NAME, Codebook
 from core.debate.reading.json_blocks import Block, find_json_blocks
 from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.marker_patterns import MarkerKind, marker_patterns
-from core.debate.reading.normalise import fold
+from core.debate.reading.normalise import fold, replace_ranges
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost
 from core.debate.reading.tokens import DOUBTFUL_WORDS, UNITS, is_elsewhere
 from core.prompts import TAGS
@@ -366,7 +366,8 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     text = answer_of(text)
     blocks, unclosed = find_json_blocks(text)
     lines = re.sub(r"\r(?!\n)", "\n", text).translate(_PLAIN)
-    lines = _without(lines, blocks)
+    json_ranges = ((block.start, block.end) for block in blocks)
+    lines = replace_ranges(lines, json_ranges, lambda json: re.sub(r"[^\n]", "\x00", json))
     quoted = outermost((*double_quoted(lines), *_foreign_spans(lines)))
     markers = _asserted_markers(lines, codebook, quoted, weak=False)
     undecided = [] if names_of(codebook).find("Undecided") else [m for m in markers if m.kind == "undecided"]
@@ -398,14 +399,6 @@ def _foreign_spans(lines: str) -> Iterator[Span]:
         elif closing >= 0 or not lines[lines.rfind("\n", 0, match.start()) + 1 : match.start()].strip(" >"):
             end = closing + len(tag) + 2 if closing >= 0 else len(lines)
             yield Span(match.start(), end)
-
-
-def _without(lines: str, blocks: Sequence[Block]) -> str:
-    parts, position = [], 0
-    for block in blocks:
-        parts += [lines[position : block.start], re.sub(r"[^\n]", "\x00", lines[block.start : block.end])]
-        position = block.end
-    return "".join(parts) + lines[position:]
 
 
 def _asserted_markers(lines: str, codebook: Codebook, quoted: Sequence[Span], *, weak: bool) -> list[Marker]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core.codebook import MAX_NAME, Codebook, normalise
-from core.debate.reading.normalise import INVISIBLE, Folded, fold, unspaced
+from core.debate.reading.normalise import INVISIBLE, Folded, fold, replace_ranges, unspaced
 
 IGNORED = "#*\"'`“”„‘’«»" + INVISIBLE
 """Characters that ``codebook.normalise`` removes from a name, and invisible ones; they may occur anywhere in a name."""
@@ -117,12 +117,9 @@ class Names:
 
     def masked(self, text: str) -> str:
         """Return the folded text with § in place of every name, and without marks of emphasis and quotation."""
-        parts, end = [], 0
-        for mention in self.mentions(text):
-            parts.append(text[end : mention.start].replace("§", " "))
-            end = mention.end
-        parts.append(text[end:].replace("§", " "))
-        return re.sub(f"[{re.escape(IGNORED)}]", "", fold("§".join(parts)).text)
+        ranges = ((mention.start, mention.end) for mention in self.mentions(text))
+        masked = replace_ranges(text.replace("§", " "), ranges, lambda _: "§")
+        return re.sub(f"[{re.escape(IGNORED)}]", "", fold(masked).text)
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -107,6 +107,15 @@ def _joins(character: str) -> bool:
         or "\uff9e" <= character <= "\uffdc"
         or character in "\u0e33\u0eb3"
     )
+
+
+def replace_ranges(text: str, ranges: Iterable[tuple[int, int]], replacement: Callable[[str], str]) -> str:
+    """Return a text with each of the ranges replaced, which are in order and do not overlap."""
+    parts, position = [], 0
+    for start, end in ranges:
+        parts += [text[position:start], replacement(text[start:end])]
+        position = end
+    return "".join(parts) + text[position:]
 
 
 def is_word(character: str) -> bool:

@@ -15,7 +15,7 @@ from core.debate.reading.json_answers import is_earlier_key
 from core.debate.reading.json_blocks import Block, entries, entry_name, lookup, nested
 from core.debate.reading.label_names import IGNORED, Names, names_of, split_ordinals
 from core.debate.reading.labels_grammar import NOT_IN_CODEBOOK, Unreadable, quoted_names
-from core.debate.reading.normalise import Folded, fold
+from core.debate.reading.normalise import Folded, fold, replace_ranges
 from core.debate.reading.tokens import LEFT_OPEN, NUMERALS, UNITS
 from core.debate.turns import Reading
 from core.documents import Value, is_number
@@ -335,10 +335,8 @@ class _Masked:
 
     def __init__(self, source: str, names: Names) -> None:
         mentions = names.mentions(source)
-        self.source = source.replace("§", "?")
-        for mention in mentions:
-            hidden = "§" * (mention.end - mention.start)
-            self.source = self.source[: mention.start] + hidden + self.source[mention.end :]
+        ranges = ((mention.start, mention.end) for mention in mentions)
+        self.source = replace_ranges(source.replace("§", "?"), ranges, lambda name: "§" * len(name))
         self.folded = fold(self.source, _WITHOUT_EMPHASIS)
         self.text = self.folded.text
         self._items = {mention.start: mention.item for mention in mentions}
