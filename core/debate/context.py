@@ -350,10 +350,8 @@ def run_parallel(*steps: Step[T]) -> Step[tuple[T, ...]]:
     return tuple(results[index] for index in range(len(steps)))
 
 
-def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Document, limit: int = 0) -> Reply:
+def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Document) -> Reply:
     """Return the reply with its reading and evidence. Engines call this on every reply before they pass it on.
-
-    ``limit`` is the output limit in tokens that was sent, for the reading of a reply that was cut by it.
 
     A reply about a part of the codebook is read as if there were no other labels. Evidence is located in the debated
     document alone, so a reply about a precedent has none.
@@ -365,12 +363,9 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
     if reading.problem and all(map(whole.find, reading.unknown)):
         not_asked = "labels that were not asked about"
         reading = replace(reading, problem=reading.problem.replace(parse.NOT_IN_CODEBOOK, not_asked))
-    if limit and reading.problem == parse.CUT:
-        reading = replace(
-            reading,
-            problem=f"{parse.CUT} ({limit:,} tokens; a new run with --param max_tokens=N raises it, "
-            "up to half of the context)",
-        )
+    if reply.output_limit and reading.problem == parse.CUT:
+        how_to_raise = "a new run with --param max_tokens=N raises it, up to half of the context"
+        reading = replace(reading, problem=f"{parse.CUT} ({reply.output_limit:,} tokens; {how_to_raise})")
     if certainty := certainties(reply, reading, codebook):
         reading = replace(reading, certainty=certainty)
     if request.kept and reading.readable:

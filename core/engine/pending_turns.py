@@ -248,5 +248,4 @@ async def find_reply(
 
 def read_reply(reply: Reply, pending: PendingTurn, settings: RunSettings) -> Reply:
     """Return a stored reply with its reading and its located quotes."""
-    limit = reply.output_limit or pending.request.output_limit(pending.role_model)
-    return parse_reply(pending.request, reply, settings.codebook, pending.document, limit)
+    return parse_reply(pending.request, reply, settings.codebook, pending.document)

@@ -23,7 +23,7 @@ def request_decision(first: Reply, second: Reply, kind: Kind = "multilabel") -> 
     try:
         for reply in (first, second):
             sent += requests
-            requests = steps.send((parse_reply(requests[0], reply, context.codebook, DOCUMENT, 64),))
+            requests = steps.send((parse_reply(requests[0], reply, context.codebook, DOCUMENT),))
     except StopIteration as end:
         return sent, end.value
     raise AssertionError("more than two requests")
@@ -41,7 +41,8 @@ def test_cut_reply_is_retried_once_with_twice_the_limit() -> None:
 
 def test_problem_of_a_reply_cut_twice_names_the_limit() -> None:
     _, reply = request_decision(
-        Reply("Final Decision: Serv", finish_reason="length"), Reply("Final Dec", finish_reason="length")
+        Reply("Final Decision: Serv", finish_reason="length", output_limit=32),
+        Reply("Final Dec", finish_reason="length", output_limit=64),
     )
     assert "cut by the output limit" in reply.reading.problem
     assert "64 tokens" in reply.reading.problem
