@@ -163,23 +163,11 @@ CAPABILITIES_FILE = "capabilities.json"
 
 
 def recall_capabilities(models: ModelLibrary) -> None:
-    """Load capabilities that earlier processes found. An unreadable file counts as empty."""
-    with contextlib.suppress(KeyError, TypeError, ValueError):
-        models.capabilities.recall(_capability_rows())
+    """Load the capabilities that the last process found. An unreadable file counts as empty."""
+    with contextlib.suppress(OSError, KeyError, TypeError, ValueError):
+        models.capabilities.recall(orjson.loads(read_shared(folder() / CAPABILITIES_FILE)))
 
 
 def keep_capabilities(models: ModelLibrary) -> None:
-    """Save the known capabilities, merged with those of other processes."""
-    learned = models.capabilities.to_json()
-    ours = {(row["base_url"], row["model"]) for row in learned}
-    with _locked():
-        others = [row for row in _capability_rows() if (row.get("base_url"), row.get("model")) not in ours]
-        write(CAPABILITIES_FILE, orjson.dumps([*others, *learned], option=orjson.OPT_INDENT_2))
-
-
-def _capability_rows() -> list[dict[str, Any]]:
-    try:
-        rows = orjson.loads(read_shared(folder() / CAPABILITIES_FILE))
-    except (OSError, ValueError):
-        return []
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    """Save the known capabilities."""
+    write(CAPABILITIES_FILE, orjson.dumps(models.capabilities.to_json(), option=orjson.OPT_INDENT_2))
