@@ -35,8 +35,6 @@ _LABEL_KEYS = {
     "scale": re.compile(r"-?\d+ to -?\d+"),
     "open": re.compile("options|word"),
 }
-_KIND_OF_KEYS = {"scale": "rating", "open": "multilabel"}
-"""Keys that only labels of one kind of codebook have. In other codebooks, such a line belongs to the description."""
 _CODEBOOK_KEYS = {"kind": re.compile("multilabel|choice|rating"), "unit": re.compile(".*"), "domain": _ANY}
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
@@ -74,15 +72,13 @@ def parse_qdc(content: bytes, *, source: str) -> Codebook:
         if members <= {member.get("guid") for member in code_set}:
             data |= {"name": code_set.get("name", ""), **_described(code_set, "guideline", _CODEBOOK_KEYS)}
             break
-    kind = data.get("kind")
-    label_keys = {key: fields for key, fields in _LABEL_KEYS.items() if kind in (None, _KIND_OF_KEYS.get(key, kind))}
     names = [normalise(path[-1]) for _, path in codes]
     counts = Counter(names)
     labels = [
         {
             "name": " / ".join(path) if counts[name] > 1 else path[-1],
             "colour": _colour(code.get("color", "")),
-            **_described(code, "description", label_keys),
+            **_described(code, "description", _LABEL_KEYS),
         }
         for name, (code, path) in zip(names, codes, strict=True)
     ]

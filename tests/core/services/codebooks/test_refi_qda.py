@@ -178,15 +178,3 @@ CODE = '<Code guid="g" name="x" isCodable="true">'
 def test_huge_codebook_is_refused(codes):
     with pytest.raises(CodebookError, match="at most"):
         parse_qdc(f"<CodeBook><Codes>{codes}</Codes></CodeBook>".encode(), source="a.qdc")
-
-
-@each_row("last", ["Scale: 1 to 5", "Scale: 5 to 1", "Open: word"])
-@each_row("kind", ["multilabel", "choice", "rating"])
-def test_last_line_that_does_not_suit_the_kind_belongs_to_the_description(kind: str, last: str) -> None:
-    # Versions before 0.1.0 wrote no blank line after a description that ends like a field.
-    code = f'<Code guid="g" name="Effect"><Description>Of the drug.\n{last}</Description></Code>'
-    code_set = f'<Set name="S"><Description>Kind: {kind}</Description><MemberCode guid="g"/></Set>'
-    content = f"<CodeBook><Codes>{code}</Codes><Sets>{code_set}</Sets></CodeBook>"
-    (label,) = parse_qdc(content.encode(), source="x.qdc").labels
-    is_field = (kind, last) in (("rating", "Scale: 1 to 5"), ("multilabel", "Open: word"))
-    assert label.description == ("Of the drug." if is_field else f"Of the drug.\n{last}")
