@@ -129,11 +129,9 @@ ANNOTATION_JOB = "a model answers questions of authors"
 """Name of the job in a project."""
 
 
-def _quiet(_share: float, _step: str) -> None:
-    """Report nothing."""
-
-
-async def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, report: OnStep = _quiet) -> int:
+async def annotate(
+    session: ProjectSession, spec: str, *, copies: int = COPIES, report: OnStep = lambda _share, _step: None
+) -> int:
     """Let a model answer questions as their authors did with an option, and return the number of new labels.
 
     Annotators of one model are named ``spec #1`` and so on; questions that one has answered are left out. The built-in
@@ -192,7 +190,7 @@ PREDICTIVITY_JOB = "a model predicts answers of authors"
 """Name of the job in a project."""
 
 
-async def run_predictivity(session: ProjectSession, spec: str, *, report: OnStep = _quiet) -> int:
+async def run_predictivity(session: ProjectSession, spec: str, *, report: OnStep = lambda _share, _step: None) -> int:
     """Predict answers with a model from earlier answers of each source, and store the result in place of its last one.
 
     Returns the number of predictions, zero without an author of more than five answered questions. Replies are paid for
