@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,23 +15,10 @@ from core.services import models
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.workspace import Workspace
-from tests.app.studio import button, html, open_page, studio
-from tests.core.services.sessions import annotate, fill, pause_with_open_batch
+from tests.app.studio import button, html, open_page
+from tests.core.services.sessions import annotate, pause_with_open_batch
 from tests.core.store.helpers import set_gold
 from tests.servers.running import batch_server, configure, llama_cpp, mock_llm, stats
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    with studio(tmp_path, monkeypatch) as workspace:
-        workspace.models.embedder_spec = ""  # also where MiniLM is installed
-        fill(workspace.open(tmp_path / "hotel.duckdb"))
-        yield workspace
-
-
-@pytest.fixture
-def session(workspace: Workspace) -> ProjectSession:
-    return workspace.sessions()[0]
 
 
 def test_every_role_uses_the_builtin_model_at_first(session: ProjectSession) -> None:

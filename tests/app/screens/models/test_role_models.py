@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,26 +18,14 @@ from core.services import models, preferences
 from core.services.project_session import ProjectSession
 from core.services.runs import planned_comparison, planning
 from core.services.workspace import Workspace
-from tests.app.studio import can_other_tabs_act, html, open_page, studio
-from tests.core.services.sessions import fill, queue_runs
+from tests.app.studio import can_other_tabs_act, html, open_page
+from tests.core.services.sessions import queue_runs
 from tests.servers import ollama
 from tests.servers.faults import LASTING, OF_THE_DOCUMENT, STOPPING, answer
 from tests.servers.scripted import Scripted, debating, event, piece, sending
 
 FAR = RoleModel(connection="far", model="m")
 KEY = "sk-secret-Zx81kq0Pw7"
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    with studio(tmp_path, monkeypatch) as workspace:
-        fill(workspace.open(tmp_path / "hotel.duckdb"))
-        yield workspace
-
-
-@pytest.fixture
-def session(workspace: Workspace) -> ProjectSession:
-    return workspace.sessions()[0]
 
 
 def submit(at: AppTest, label: str) -> AppTest:

@@ -48,6 +48,16 @@ def open_runs(*selected: str):
     return at.run()
 
 
+def leaderboard_proto(at: AppTest):
+    (element,) = (one for one in at.get("bidi_component") if one.proto.component_name == "moot_leaderboard")
+    return element.proto
+
+
+def leaderboard_data(at: AppTest) -> dict:
+    """Return what the page sends to its table."""
+    return json.loads(leaderboard_proto(at).json)[0]
+
+
 def rows_of(session) -> tuple[LeaderboardRow, ...]:
     return leaderboard(session, "gold")
 
@@ -94,7 +104,7 @@ def test_table_shows_how_many_documents_each_score_is_based_on(session):
     set_gold(session.store, {id: {"gold": {item: True}} for id in ids})
     finished(session, limit=1)
     finished(session)
-    data = json.loads(leaderboard_proto(open_page("runs")).json)[0]
+    data = leaderboard_data(open_page("runs"))
     assert "Scored" in [column["title"] for column in data["columns"]]
     assert sorted(run["cells"]["n"]["value"] for run in data["runs"]) == [1, len(ids)]
 
@@ -288,13 +298,6 @@ def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(tmp_path, m
             assert leaderboard_data(at.run())["selected"] == [runs[n]["id"]], "kept while another page is open"
 
 
-def leaderboard_data(at: AppTest) -> dict:
-    """Return what the page sends to its table."""
-    names = ("moot_leaderboard",)
-    (data,) = (json.loads(one.proto.json)[0] for one in at.get("bidi_component") if one.proto.component_name in names)
-    return data
-
-
 def test_tags_and_note_of_a_run_are_stored_and_those_of_another_tab_are_kept(session):
     tagged, run_id = finished(session), finished(session).run_id
     change_details(session, {tagged.run_id: tagged.details.model_copy(update={"tags": ("best",)})})
@@ -350,14 +353,7 @@ def test_new_table_has_the_current_selection_after_an_interrupted_run_without_a_
         patch.setattr("app.widgets.elements.line", interrupt)
         at.text_input(key="runs_filter").set_value("no such run").run()
     at.text_input(key="runs_filter").set_value("").run()
-    assert json.loads(leaderboard_proto(at).json)[0]["selected"] == [run.run_id]
-
-
-def leaderboard_proto(at):
-    (element,) = (
-        component for component in at.get("bidi_component") if component.proto.component_name == "moot_leaderboard"
-    )
-    return element.proto
+    assert leaderboard_data(at)["selected"] == [run.run_id]
 
 
 def test_changes_of_a_project_are_not_applied_to_the_runs_of_another(session):
