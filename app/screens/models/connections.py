@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -67,7 +67,7 @@ def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> Non
             with st.spinner(f"Testing {name} …"):
                 listed = models.fresh_listing(workspace, name)
                 model = models.model_to_try(workspace, name, plan, listed)
-                probe = _probe(workspace, name, model) if model and listed.error is None else None
+                probe = _probe(models.try_model, workspace, name, model) if model and listed.error is None else None
             state.models.set_test(name, ConnectionTest(listed, model, probe))
         with st.popover("Key", key=f"key-{name}", help="Enter a key once; it is stored in the system keyring"):
             _key_form(workspace, entry)
@@ -197,9 +197,8 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
 # -- tests
 
 
-def _probe(workspace: Workspace, name: str, model: str, *, capabilities: bool = False) -> Probe | None:
-    """Send a short request to a model, with ``capabilities`` also those that detect them. None after an error."""
-    test = models.probe_capabilities if capabilities else models.try_model
+def _probe(test: Callable[[Workspace, RoleModel], Probe], workspace: Workspace, name: str, model: str) -> Probe | None:
+    """Return what ``test`` finds out about a model; None after an error, which is shown."""
     try:
         return test(workspace, RoleModel(connection=name, model=model))
     except MootError as error:
@@ -238,7 +237,7 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
         full = st.button("Detect capabilities", key=f"examine-{name}", disabled=not model, help=help)
         if (simple or full) and model:
             with st.spinner(f"Testing {literal(model)} …"):
-                probe = _probe(workspace, name, model, capabilities=full)
+                probe = _probe(models.probe_capabilities if full else models.try_model, workspace, name, model)
             state.models.set_test(name, ConnectionTest(listed, model, probe))
             st.rerun()
         button("Close", f"close-{name}", state.models.set_test, name, None, type="tertiary")
