@@ -114,30 +114,23 @@ class Annotations(Repository):
         source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
         rows, params = source_query(self._connection, source, codebook)
         allowed = AllowedValues(codebook)
-        columns = self._connection.numbers(
-            f"""
-            SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
+        query = f"""
+            SELECT 0 AS step, position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
                    coalesce(({allowed.code})::DOUBLE, 'nan') AS value
             FROM ({rows}) JOIN {_OWN} USING (document_id)
             WHERE list_contains($items, item) ORDER BY turn
-            """,
-            {"run": run_id, **allowed.params, **params},
-        )
-        grid = np.full((self._count_documents(run_id), len(codebook.items)), np.nan)
-        grid[columns["row"], columns["column"]] = columns["value"]  # a later turn replaces an earlier one
-        return grid
+            """
+        return self._grids(query, run_id, codebook.items, {**allowed.params, **params}, 1).squeeze(axis=0)
 
-    def decision_certainty(self, run_id: str, role: str, items: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-        """Return the certainty of the last decisions of a role: ``row`` and ``column`` in the grid, and ``value``."""
-        return self._connection.numbers(
-            f"""
-            SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
+    def decision_certainty(self, run_id: str, role: str, items: Sequence[str]) -> Grid:
+        """Return the certainty (0 to 1) of the last decisions of a role, ``[document, item]``; NaN if unknown."""
+        query = f"""
+            SELECT 0 AS step, position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
                    certain[item]::DOUBLE AS value
             FROM ({DECISION_CERTAINTY}) JOIN {_OWN} USING (document_id), unnest($items) AS asked(item)
             WHERE certain[item] IS NOT NULL
-            """,
-            {"run": run_id, "role": role, "items": list(items)},
-        )
+            """
+        return self._grids(query, run_id, items, {"role": role}, 1).squeeze(axis=0)
 
     def debate_rounds(self, run_id: str) -> list[tuple[str, int]]:
         """Return (role, round) of all turns with values, in the order of the debate."""
@@ -159,13 +152,9 @@ class Annotations(Repository):
     def _turn_values(
         self, run_id: str, codebook: Codebook, steps: str, params: dict[str, Any], count: int | None = None
     ) -> Grid:
-        """Return the values of the turns in (document_id, turn, step) rows, ``[step, document, item]``.
-
-        Without ``count`` the last step is the highest one that has a value.
-        """
+        """Return the values of the turns in (document_id, turn, step) rows, ``[step, document, item]``."""
         allowed = AllowedValues(codebook)
-        columns = self._connection.numbers(
-            f"""
+        query = f"""
             WITH steps AS MATERIALIZED (
                 SELECT document_id, turn, step::INTEGER AS step, position::INTEGER AS row
                 FROM ({steps}) JOIN {_OWN} USING (document_id) WHERE step IS NOT NULL
@@ -175,18 +164,22 @@ class Annotations(Repository):
                 SELECT document_id, turn, item, value FROM annotations
                 WHERE run_id = $run AND annotator <> 'verdict' AND {allowed.test}
             ) JOIN steps USING (document_id, turn)
-            """,
-            {"run": run_id, **params, **allowed.params},
-        )
+            """
+        return self._grids(query, run_id, codebook.items, {**params, **allowed.params}, count)
+
+    def _grids(self, query: str, run_id: str, items: Sequence[str], params: dict[str, Any], count: int | None) -> Grid:
+        """Return the (step, row, column, value) rows of a query, ``[step, document, item]``. A later row counts.
+
+        Without ``count`` the last step is the highest one that has a value.
+        """
+        columns = self._connection.numbers(query, {"run": run_id, "items": list(items), **params})
         if count is None:
             count = columns["step"].max(initial=-1) + 1
-        grids = np.full((count, self._count_documents(run_id), len(codebook.items)), np.nan)
+        size = "SELECT count(*) FROM run_documents WHERE run_id = ?"
+        documents = self._once_per_commit((size, run_id), lambda: self._connection.value(size, [run_id]))
+        grids = np.full((count, documents, len(items)), np.nan)
         grids[columns["step"], columns["row"], columns["column"]] = columns["value"]
         return grids
-
-    def _count_documents(self, run_id: str) -> int:
-        count = "SELECT count(*) FROM run_documents WHERE run_id = ?"
-        return self._once_per_commit((count, run_id), lambda: int(self._connection.value(count, [run_id])))
 
     def debate_statuses(self, run_id: str) -> npt.NDArray[np.str_]:
         """Return the status of the debate on each document of the run, in its order.

@@ -78,9 +78,7 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
         certainty_grid = vote_shares(annotation_arrays.voting_rule(run), voters, loaded.verdicts, codebook)
         return _calibrate(session, run, reference, "votes", name, certainty_grid)
     decider, items = annotation_arrays.decider(run), codebook.items
-    certainty_grid = np.full_like(loaded.reference, np.nan)
-    certainties = session.store.annotations.decision_certainty(run.run_id, decider, items)
-    certainty_grid[certainties["row"], certainties["column"]] = certainties["value"]
+    certainty_grid = session.store.annotations.decision_certainty(run.run_id, decider, items)
     if not np.isnan(certainty_grid).all():
         name = f"log probabilities of {decider.replace('_', ' ')}"
         return _calibrate(session, run, reference, "logprobs", name, certainty_grid)
