@@ -54,10 +54,6 @@ def to_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = No
 
 
 def _cell(value: Any) -> Any:
-    match value:
-        case str():
-            return escape_formula(value)
-        case bool():
-            return int(value)
-        case _:
-            return value
+    if isinstance(value, str):
+        return escape_formula(value)
+    return int(value) if isinstance(value, bool) else value

@@ -211,15 +211,9 @@ class Reviews(Repository):
         sql = "SELECT document_id FROM current_marks WHERE item = 'flag' AND document_id IN (SELECT unnest(?))"
         return frozenset(self._connection.column(sql, [list(document_ids)]))
 
-    def hidden(self, actor: str, run_id: str) -> frozenset[str]:
-        """Return the documents of a run whose verdict is hidden from this reviewer."""
-        sql = f"SELECT document_id FROM ({HIDDEN_VERDICTS.format(among='true')})"
-        in_run = "document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
-        return frozenset(self._connection.column(f"{sql} WHERE {in_run}", {"actor": actor, "run": run_id}))
-
-    def is_hidden(self, document_id: str, actor: str, run_id: str) -> bool:
-        """Return True while the verdict is hidden from this reviewer."""
-        return document_id in hidden_verdicts(self._connection, run_id, actor, [document_id])
+    def hidden(self, actor: str, run_id: str, document_ids: Sequence[str] | None = None) -> frozenset[str]:
+        """Return the documents of a run, or those of these, whose verdict is hidden from this reviewer."""
+        return frozenset(hidden_verdicts(self._connection, run_id, actor, document_ids))
 
     def seen(self, document_id: str, actor: str, run_id: str) -> bool:
         """Return True when the verdict was revealed to this reviewer after a blind decision."""
@@ -287,16 +281,18 @@ decided every item.
 
 
 def hidden_verdicts(
-    connection: DatabaseConnection, run_id: str | None, actor: str, document_ids: Sequence[str]
+    connection: DatabaseConnection, run_id: str | None, actor: str, document_ids: Sequence[str] | None = None
 ) -> dict[str, bool]:
-    """Return the documents whose verdict is hidden from ``actor``: True for a second reading, False for a blind one."""
-    rows = connection.rows(
-        f"SELECT document_id, bool_or(is_second) FROM ({HIDDEN_VERDICTS}) GROUP BY document_id".format(
-            among="list_contains($ids, document_id)"
-        ),
-        {"ids": list(document_ids), "actor": actor, "run": run_id},
-    )
-    return dict(rows)
+    """Return documents (None for those of the run) whose verdict is hidden from ``actor``.
+
+    True for a second reading, False for a blind one.
+    """
+    params: dict[str, Any] = {"actor": actor, "run": run_id}
+    among = "document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)"
+    if document_ids is not None:
+        among, params["ids"] = "list_contains($ids, document_id)", list(document_ids)
+    hidden = HIDDEN_VERDICTS.format(among=among)
+    return dict(connection.rows(f"SELECT document_id, bool_or(is_second) FROM ({hidden}) GROUP BY document_id", params))
 
 
 Numbers: TypeAlias = npt.NDArray[np.float64]

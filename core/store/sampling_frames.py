@@ -110,16 +110,13 @@ class SamplingFrames(Repository):
         """Return how each document was selected for the first person (or the actor) who decided it, in this order."""
         statuses = "person_status WHERE actor = $actor" if actor else "current_status"
         rows = self._connection.rows(
-            f"""SELECT document_id, arg_min({{'payload': payload, 'run': run_id}}, seq) AS first, any_value(status)
-            FROM (FROM {_DECISIONS} AND ($actor = '' OR actor = $actor))
-            JOIN (SELECT document_id, status FROM {statuses}) USING (document_id)
-            WHERE status IN ('Submitted', 'Discarded')
-            GROUP BY document_id ORDER BY min(seq)""",
+            f"""SELECT document_id, coalesce(first.payload ->> '$.how', 'chosen'), first.run,
+                (first.payload ->> '$.frame')::INTEGER, status = 'Discarded'
+            FROM (
+                SELECT document_id, arg_min({{'payload': payload, 'run': run_id}}, seq) AS first, min(seq) AS seq
+                FROM (FROM {_DECISIONS} AND ($actor = '' OR actor = $actor)) GROUP BY document_id
+            ) JOIN (SELECT document_id, status FROM {statuses}) USING (document_id)
+            WHERE status IN ('Submitted', 'Discarded') ORDER BY seq""",
             {"actor": actor},
         )
-        selections = []
-        for document, first, status in rows:
-            payload = load(first["payload"])
-            how, frame = payload.get("how", "chosen"), payload.get("frame")
-            selections.append(Selection(document, how, first["run"], frame, status == "Discarded"))
-        return selections
+        return [Selection(*row) for row in rows]

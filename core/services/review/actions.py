@@ -203,7 +203,7 @@ def mark(
         raise UsageError(f"The note is longer than {MAX_NOTE:,} characters.", "Shorten it.")
     require_documents(session, [document_id])
     reviews = session.store.reviews
-    is_hidden = reviews.is_hidden(document_id, by.actor, run_id)
+    is_hidden = bool(reviews.hidden(by.actor, run_id, [document_id]))
     before = reviews.marks(document_id, actor=by.actor, hidden=is_hidden).get(name)
     decision = Decision(document_id, marks=(ReviewChange(name, before, value or None),))
     return record_decisions(session, run_id, [decision], by)
