@@ -264,35 +264,25 @@ def test_billed_failures_that_another_run_collects_are_costs_of_their_run(tmp_pa
     assert rows(tmp_path, attempts)[0] == ("r0001", 4, True)
 
 
-def test_refused_batch_pauses_with_the_servers_message(tmp_path: Path, server: str) -> None:
-    write(tmp_path, *texts(3))
-    configure(server, refuse="model m is not for batches")
-    result = run(tmp_path, server, code=3)
-    assert "model m is not for batches" in result.stderr
-    assert run(tmp_path, server, "--resume", "r0001").json["verdicts"] == 3
-
-
-def test_batch_that_was_cancelled_at_the_server_pauses_and_keeps_its_replies(tmp_path: Path, server: str) -> None:
+@pytest.mark.parametrize(
+    ("fault", "message", "sizes"),
+    [
+        ({"refuse": "model m is not for batches"}, "model m is not for batches", [4, 4, 4, 4]),
+        ({"end": "cancelled"}, "the batch batch-0 was cancelled at s", [4, 4, 4, 2]),
+        ({"forget": True}, "s does not know the batch batch-0. Is the key that of another project?", [4, 4, 4]),
+        ({"gone": True}, "s no longer has the replies of the batch batch-0. Resuming pays for them", [4, 4, 4, 4]),
+    ],
+)
+def test_lost_batch_pauses_the_run_until_it_resumes(
+    tmp_path: Path, server: str, fault: dict[str, object], message: str, sizes: list[int]
+) -> None:
     write(tmp_path, *texts(4))
-    configure(server, end="cancelled")
-    result = run(tmp_path, server, code=3)
-    assert "the batch batch-0 was cancelled at s" in result.stderr
-    assert stats(server)["sizes"] == [4], "cancelled requests are not sent again unasked"
-    configure(server, end="completed")
+    configure(server, **fault)
+    assert message in run(tmp_path, server, code=3).stderr
+    assert stats(server)["sizes"] == [4], "nothing is sent again unasked"
+    configure(server, end="completed", forget=False, gone=False)
     assert run(tmp_path, server, "--resume", "r0001").json["verdicts"] == 4
-    seen = stats(server)
-    assert (seen["sizes"], max(seen["answered"].values())) == ([4, 4, 4, 2], 1)
-
-
-def test_unknown_batch_pauses_and_is_found_again(tmp_path: Path, server: str) -> None:
-    # The key of another project sees no batch of this one.
-    write(tmp_path, *texts(3))
-    configure(server, forget=True)
-    result = run(tmp_path, server, code=3)
-    assert "s does not know the batch batch-0. Is the key that of another project?" in result.stderr
-    configure(server, forget=False)
-    assert run(tmp_path, server, "--resume", "r0001").json["verdicts"] == 3
-    assert stats(server)["sizes"] == [3, 3, 3]
+    assert stats(server)["sizes"] == sizes
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -309,16 +299,6 @@ def test_open_batch_of_a_removed_connection_does_not_hinder_another_run(
     assert result.json["verdicts"] == 3
     if url == server:  # the same address has another name, so the open batch is collected
         assert stats(server)["sizes"] == [3, 3, 3]
-
-
-def test_deleted_replies_pause_the_run_and_are_requested_again_when_it_resumes(tmp_path: Path, server: str) -> None:
-    write(tmp_path, *texts(3))
-    configure(server, gone=True)
-    result = run(tmp_path, server, code=3)
-    assert "s no longer has the replies of the batch batch-0. Resuming pays for them again." in result.stderr
-    configure(server, gone=False)
-    assert run(tmp_path, server, "--resume", "r0001").json["verdicts"] == 3
-    assert stats(server)["sizes"] == [3, 3, 3, 3]
 
 
 def test_missing_rows_are_not_explained_by_a_slow_start(tmp_path: Path, server: str) -> None:

@@ -58,12 +58,6 @@ def test_reasoning_is_separated_and_missing_usage_is_estimated() -> None:
     assert reply.usage.completion_tokens == 3  # 9 characters at 4 per token, rounded up
 
 
-def test_reply_of_a_server_that_does_not_stream_is_read() -> None:
-    choice = {"message": {"content": "whole"}, "finish_reason": "length"}
-    reply = ask(status(200, {"choices": [choice], "usage": {"prompt_tokens": 3, "completion_tokens": 1}})).reply
-    assert (reply.text, reply.finish_reason) == ("whole", "length")
-
-
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
@@ -157,11 +151,6 @@ def test_whole_replies_after_many_pieces_take_linear_time(message: dict[str, str
     check_linear_time(take_events, 16_000)
 
 
-def test_reply_cut_at_the_end_of_the_context_is_not_complete() -> None:
-    reply = ask(sending(event(piece("A, B and", finish="model_context_window_exceeded")))).reply
-    assert reply.finish_reason == "length"
-
-
 def test_streamed_refusal_is_reported_whole_with_its_cost() -> None:
     pieces = (piece(refusal="I"), piece(refusal="'m sorry, I cannot do this."), piece(finish="stop"))
     usage = {"choices": [], "usage": {"prompt_tokens": 1200, "completion_tokens": 12}}
@@ -250,31 +239,6 @@ def test_silence_is_a_timeout_before_a_stream_and_a_stall_within_it(monkeypatch:
         ask(hanging(event(piece("half"))))
     with pytest.raises(errors.TimedOut):
         ask(hanging())
-
-
-def test_retry_after_is_read() -> None:
-    with pytest.raises(errors.RateLimited) as caught:
-        ask(status(429, ERROR, **{"retry-after": "7"}))
-    assert caught.value.retry_after == 7.0
-
-
-def test_refused_params_are_dropped_once_remembered_and_reported() -> None:
-    async def behave(request: web.ModelRequest, body: dict[str, Any]) -> web.StreamResponse:
-        if "max_tokens" in body:
-            return web.json_response(
-                {"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}},
-                status=400,
-            )
-        for name in ("temperature", "seed"):
-            if name in body:
-                return web.json_response({"error": {"message": f"'{name}' is not supported"}}, status=400)
-        return await reply_with("fine")(request, body)
-
-    outcome = ask(behave, times=2, temperature=0.0, seed=3)
-    assert outcome.reply.text == "fine"
-    assert outcome.reply.refused_params == ("seed", "temperature")
-    assert len(outcome.sent) == 5  # three refusals and the reply, then one request without the refused parameters
-    assert outcome.sent[-1]["max_completion_tokens"] == 1024
 
 
 def test_key_is_sent_to_its_own_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -258,6 +258,7 @@ def test_client_does_not_wait_for_a_finished_stream_that_stays_open(
         ("length", "length"),
         ("MAX_TOKENS", "length"),
         ("model_length", "length"),
+        ("model_context_window_exceeded", "length"),
     ],
 )
 def test_finish_reason_is_normalised(reason: str, expected: str) -> None:
