@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -152,28 +152,19 @@ def _count_repeated_calls(
 
     They are counted on a few documents with placeholder replies.
     """
-    able = [
-        (number, member.settings, member.plan.iterations)
-        for number, member in enumerate(members)
-        if member.settings is not None
-    ]
     sample = session.store.documents.page(0, SHARED_SAMPLE)
-    if len(able) < 2 or not sample:
-        return {}
     repeated: Counter[tuple[int, str]] = Counter()
     for document in sample:
-        requests_by_member = [
-            [(hash, request.role) for request, hash in requests_with_history(session.models, settings, document)]
-            for _, settings, _ in able
-        ]
-        for iteration in range(max(iterations for *_, iterations in able)):
-            seen: Counter[str] = Counter()
-            for requests, (number, _, iterations) in zip(requests_by_member, able, strict=True):
-                if iteration < iterations:
-                    roles, hashes = dict(requests), Counter(hash for hash, _ in requests)
-                    for hash, count in (hashes & seen).items():
+        seen: defaultdict[int, Counter[str]] = defaultdict(Counter)  # by iteration
+        for number, member in enumerate(members):
+            if member.settings is not None:
+                requests = list(requests_with_history(session.models, member.settings, document))
+                roles = {hash: request.role for request, hash in requests}
+                hashes = Counter(hash for _, hash in requests)
+                for iteration in range(member.plan.iterations):
+                    for hash, count in (hashes & seen[iteration]).items():
                         repeated[number, roles[hash]] += count
-                    seen |= hashes
+                    seen[iteration] |= hashes
     return {key: round(count / len(sample) * documents) for key, count in repeated.items()}
 
 
