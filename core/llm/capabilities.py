@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from core.errors import BadRequest, ContextTooLong, ModelError, ServerFault
-from core.llm.connections import Connection
+from core.llm.connections import Connection, lowest
 from core.prompts import Message
 
 SchemaLevel: TypeAlias = Literal["", "full", "plain", "ignored", "none"]
@@ -279,10 +279,6 @@ class Capabilities:
         """Take over the lowest limits that other processes of the same run met, also at servers on this machine."""
         for row in rows:
             known = self._known.setdefault((row["base_url"], row["model"]), ModelCapabilities())
-            known.max_output_tokens = _lowest(known.max_output_tokens, row["max_output_tokens"])
-            known.context = _lowest(known.context, row["context"])
+            known.max_output_tokens = lowest(known.max_output_tokens, row["max_output_tokens"])
+            known.context = lowest(known.context, row["context"])
             known.at = max(known.at, row["at"])
-
-
-def _lowest(*limits: int | None) -> int | None:
-    return min((limit for limit in limits if limit is not None), default=None)

@@ -230,7 +230,7 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
 
     def combined_with(self, other: Limits) -> Limits:
         """Return these limits combined with others: the lower of each."""
-        return Limits(**{name: _tighter(limit, getattr(other, name)) for name, limit in self})
+        return Limits(**{name: lowest(limit, getattr(other, name)) for name, limit in self})
 
     def divided(self, parts: int) -> Limits:
         """Return the share of each of so many workers, at least 1 of each limit."""
@@ -242,5 +242,6 @@ class Limits(BaseModel, frozen=True, extra="forbid"):
         return self == Limits()
 
 
-def _tighter(first: int | None, second: int | None) -> int | None:
-    return min((limit for limit in (first, second) if limit is not None), default=None)
+def lowest(*limits: int | None) -> int | None:
+    """Return the lowest limit, None if there is none."""
+    return min((limit for limit in limits if limit is not None), default=None)
