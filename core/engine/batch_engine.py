@@ -442,7 +442,7 @@ class BatchEngine(ReplayingEngine):
             except ModelError as error:
                 failures.append((key, error))
                 continue
-            stored = await self.store.fetch(key) if self.store.contains(key) else None
+            stored = await self.store.fetch(key)
             if stored is not None and stored.run_id != job.run_id:
                 twice = PaidTwice("Another run paid for the same reply while the batch was open.")
                 twice.billed = reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.cached_tokens
@@ -476,16 +476,8 @@ class BatchEngine(ReplayingEngine):
             self._errors[key] = ReplyError(error.kind, str(error))
         if is_awaited or any(error.billed):  # a later run of the owner asks again and pays again
             first, *others = waiting.documents or ("",)
-            attempt = FailedAttempt(
-                run_id=job.run_id,
-                document_id=first,
-                role=waiting.request.role,
-                key=key,
-                kind=error.kind,
-                message=error.message,
-                usage=usage,
-                cost_usd=cost,
-            )
+            role = waiting.request.role
+            attempt = FailedAttempt(job.run_id, first, role, key, error.kind, error.message, usage, cost)
             self.sink.attempt(attempt)
             for document_id in others:
                 self.sink.attempt(replace(attempt, document_id=document_id, usage=Usage(), cost_usd=0.0))

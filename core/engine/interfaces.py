@@ -30,8 +30,8 @@ class FailedAttempt:
     key: str
     kind: str
     message: str
-    usage: Usage
-    cost_usd: float | None
+    usage: Usage = Usage()
+    cost_usd: float | None = 0.0
     text: str = ""
     seconds: float = 0.0
     unix_time: float = field(default_factory=time.time)

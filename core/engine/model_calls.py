@@ -203,10 +203,8 @@ class ModelCaller:
             return PaidCall(*await self._share(key, make))
         except ModelError as error:
             if not is_own:
-                role, kind, message = pending.request.role, error.kind, error.message
-                self.record_attempt(
-                    FailedAttempt(self.run_id, pending.document.id, role, key, kind, message, Usage(), 0.0)
-                )
+                document_id, role = pending.document.id, pending.request.role
+                self.record_attempt(FailedAttempt(self.run_id, document_id, role, key, error.kind, error.message))
             raise
 
     async def embed(self, role_model: RoleModel, texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -344,19 +342,9 @@ class ModelCaller:
             cost = models.cost(role_model, usage)
             settle(cost)
             self.on_billed(usage, cost)
+            seconds, document_id = time.monotonic() - began, pending.document.id
             self.record_attempt(
-                FailedAttempt(
-                    run_id=self.run_id,
-                    document_id=pending.document.id,
-                    role=request.role,
-                    key=key,
-                    kind=kind,
-                    message=message,
-                    usage=usage,
-                    cost_usd=cost,
-                    text=text,
-                    seconds=time.monotonic() - began,
-                )
+                FailedAttempt(self.run_id, document_id, request.role, key, kind, message, usage, cost, text, seconds)
             )
 
         loop = asyncio.get_running_loop()

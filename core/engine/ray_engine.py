@@ -38,6 +38,7 @@ from core.runs import StopReason
 
 MERGED = "merged.json"
 """File in a job's folder with the bytes of each file of replies that are merged."""
+REPEATED = "Another worker made the same call at the same time."
 POLL_SECONDS = 0.5
 ERROR_LINES = 5
 
@@ -221,9 +222,7 @@ class RayEngine(ReplayingEngine):
         repeated: list[Reply] = []
         logged = await asyncio.to_thread(lambda: list(self._reader.new_replies()))
         for reply in logged:
-            known = first.get(reply.key)
-            if known is None and self.store.contains(reply.key):
-                known = await self.store.fetch(reply.key)
+            known = first.get(reply.key) or await self.store.fetch(reply.key)
             if known is None:
                 first[reply.key] = reply
                 self._fresh.add(reply.key)
@@ -233,7 +232,8 @@ class RayEngine(ReplayingEngine):
                 repeated.append(reply)
         await gather_all(map(self.store.commit, first.values()))
         for reply in repeated:
-            self._bill(_repeated(reply))
+            paid = reply.usage, reply.cost_usd, reply.text, reply.seconds, reply.unix_time
+            self._bill(FailedAttempt(reply.run_id, "", "", reply.key, "repeated", REPEATED, *paid))
         if logged:
             with atomic_write(self._folder / MERGED, private=True) as file:
                 file.write(orjson.dumps(self._reader.offsets))
@@ -243,20 +243,3 @@ class RayEngine(ReplayingEngine):
     def _bill(self, attempt: FailedAttempt) -> None:
         self.totals.billed(attempt.usage, attempt.cost_usd)
         self.sink.attempt(attempt)
-
-
-def _repeated(reply: Reply) -> FailedAttempt:
-    """Return a reply whose key another worker's reply has, as an attempt without a reply."""
-    return FailedAttempt(
-        run_id=reply.run_id,
-        document_id="",
-        role="",
-        key=reply.key,
-        kind="repeated",
-        message="Another worker made the same call at the same time.",
-        usage=reply.usage,
-        cost_usd=reply.cost_usd,
-        text=reply.text,
-        seconds=reply.seconds,
-        unix_time=reply.unix_time,
-    )

@@ -84,7 +84,7 @@ async def run_standalone(
         pending = PendingTurn(NO_DOCUMENT, 0, request, role_model, hash, occurrence + counts[hash])
         counts[hash] += 1
         key = pending.key(0)
-        reply = await store.fetch(key) if store.contains(key) else None
+        reply = await store.fetch(key)
         if reply is None and equal is not None and equal.error is None:
             reply = equal
         if reply is None:

@@ -126,7 +126,7 @@ class WorkerPoolEngine(Engine):
 
     async def _record(self, pending: PendingTurn, reply: Reply) -> None:
         """Commit a reply, unless the store contains it, and record its turn."""
-        stored = await self.store.fetch(reply.key) if self.store.contains(reply.key) else None
+        stored = await self.store.fetch(reply.key)
         if stored is None:
             await self.store.commit(reply)
             self.totals.paid(reply)
