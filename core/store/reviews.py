@@ -215,16 +215,6 @@ class Reviews(Repository):
         """Return the documents of a run, or those of these, whose verdict is hidden from this reviewer."""
         return frozenset(hidden_verdicts(self._connection, run_id, actor, document_ids))
 
-    def seen(self, document_id: str, actor: str, run_id: str) -> bool:
-        """Return True when the verdict was revealed to this reviewer after a blind decision."""
-        return bool(
-            self._connection.value(
-                f"SELECT 1 FROM events WHERE kind = '{MARK}' AND item = 'blind' AND document_id = ? AND actor = ? "
-                "AND run_id = ? LIMIT 1",
-                [document_id, actor, run_id],
-            )
-        )
-
     def _undo_or_redo(self, kind: Literal["undo", "redo"], actor: str, action_id: str) -> list[Event]:
         def write(cursor: Cursor) -> list[Event]:
             if action_id and (recorded := _recorded_before(cursor, actor, action_id)):

@@ -56,7 +56,6 @@ class CellChange:
     item: str
     before: Value | None
     after: Value | None
-    reference: Value | None
     effect: Literal["corrected", "regressed", "changed"]
 
 
@@ -143,7 +142,6 @@ def effect_of_change(
                 item,
                 decode_value(codebook, old_values[row, column]),
                 decode_value(codebook, new_values[row, column]),
-                decode_value(codebook, reference[row, column]),
                 effects[row][column],
             )
             for column, item in enumerate(codebook.items)

@@ -73,7 +73,6 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         ),
         "hidden": record.hidden,
         "second_reading": record.second_reading,
-        "revealed": not record.hidden and session.store.reviews.seen(document_id, actor, run.run_id),
         "comment": marks.get("note") or "",
         "tags": marks.get("tags") or [],
         "flagged": bool(marks.get("flag")),

@@ -191,7 +191,7 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
     assert compared.test.only_first == result.count("regressed")
     assert result.after.value < result.before.value
     broken = result.documents[0]
-    assert (broken.cells[0].before, broken.cells[0].after, broken.cells[0].reference) == (False, True, False)
+    assert (broken.cells[0].before, broken.cells[0].after) == (False, True)
 
     version = codebooks.save(session, codebooks.codebook_status(session).codebook, "fewer words")
     plan = planning.Plan(ambiguous="r0001", engine=EngineSettings(name="batch"))
@@ -371,9 +371,9 @@ def test_new_label_of_a_choice_counts_as_a_wrong_decision(tmp_path):
         )
         assert (result.before.value, result.after.value, result.comparison.main.difference.value) == (1.0, 0.0, -1.0)
         broken = next(document for document in result.documents if document.effect == "regressed").cells[0]
-        assert (broken.before, broken.after, broken.reference) == (service, tower, service)
+        assert (broken.before, broken.after) == (service, tower)
         other = next(document for document in result.documents if int(document.document_id[1:]) % 2 == 0).cells[0]
-        assert (other.before, other.reference, other.effect) == (clean, None, "changed"), "the label was removed"
+        assert (other.before, other.effect) == (clean, "changed"), "the label was removed"
 
 
 def test_trial_with_another_kind_of_label_is_refused(session):
@@ -432,7 +432,7 @@ def test_documents_are_sorted_by_effect_regressions_first():
         ("b", True, False, "regressed"),
     ]
     opened = next(document for document in result.documents if document.document_id == "d5").cells
-    assert [(cell.item, cell.before, cell.after, cell.reference) for cell in opened] == [("a", None, True, True)]
+    assert [(cell.item, cell.before, cell.after) for cell in opened] == [("a", None, True)]
     assert counts(result) == [("A", 1, 0), ("B", 1, 2)], "without the unresolved d5, as in the scores"
     assert (result.cells.corrected, result.cells.regressed) == (2, 2)
 
@@ -489,7 +489,6 @@ def test_switch_of_a_choice_counts_for_both_labels():
     # d0 misses A and takes B instead: in F1, both labels are worse.
     assert counts(result) == [("A", 2, 1), ("B", 2, 1)]
     assert (result.cells.corrected, result.cells.regressed) == (2, 1)
-    assert result.documents[0].cells[0].reference == "b"
 
 
 def test_wrong_value_that_becomes_another_wrong_one_is_a_change():
