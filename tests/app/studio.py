@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -48,6 +50,12 @@ def html(at: AppTest) -> str:
     assert not at.exception, at.exception[0].value
     bodies = (element.proto.body for element in at.get("html"))
     return "\n".join(body for body in bodies if not body.startswith("<style>"))
+
+
+def component_data(at: AppTest, name: str) -> list[Any]:
+    """Return the data of each drawn component with this name."""
+    components = (element.proto for element in at.get("bidi_component"))
+    return [json.loads(proto.json)[0] for proto in components if proto.component_name == f"moot_{name}"]
 
 
 def button(at: AppTest, label: str) -> AppTest:

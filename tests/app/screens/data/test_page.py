@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +20,7 @@ from core.services import projects
 from core.services.data import importing
 from core.services.project_session import ProjectSession
 from core.store.reviews import Decision
-from tests.app.studio import HOSTILE, NAVIGATION, button, html, open_page, studio, until_shown
+from tests.app.studio import HOSTILE, NAVIGATION, button, component_data, html, open_page, studio, until_shown
 from tests.core.ingest.conftest import make_xlsx
 
 CSV = f"""id,text,Food,Service
@@ -468,12 +467,8 @@ def test_notes_on_rows_and_on_lost_text_are_shown(session: ProjectSession) -> No
 def test_reload_keeps_the_pending_import(session: ProjectSession) -> None:
     at = upload(CSV)
     at.segmented_control(key="rows-duplicates").set_value("first").run()
-    sent = [
-        json.loads(component.proto.json)[0]
-        for component in at.get("bidi_component")
-        if "url" in component.proto.component_name
-    ]
-    (id,) = [arguments["parameters"]["import_id"] for arguments in sent if "import_id" in arguments["parameters"]]
+    sent = [arguments["parameters"] for arguments in component_data(at, "url_parameters")]
+    (id,) = [parameters["import_id"] for parameters in sent if "import_id" in parameters]
 
     again = open_page("data")  # another tab shows the pending file
     assert "soup.csv is not imported yet" in html(again)
@@ -504,11 +499,7 @@ def test_map_gold_columns_opens_with_those_of_the_last_import(session: ProjectSe
 def test_list_shows_the_beginning_of_a_long_word(session: ProjectSession) -> None:
     session.store.documents.add([Document("d1", {"text": "w" * 100_000})])
     at = open_page("data")
-    (shown,) = (
-        json.loads(element.proto.json)[0]
-        for element in at.get("bidi_component")
-        if element.proto.component_name == "moot_document_list"
-    )
+    (shown,) = component_data(at, "document_list")
     assert shown["rows"][0]["excerpt"] == "w" * 200
     assert "w" * 1000 not in html(at)
 

@@ -25,6 +25,7 @@ from core.services.review import actions, queue
 from core.stats.debate_rounds import rounds
 from core.stats.metric_intervals import Design
 from core.stats.scoring import score
+from tests.app.studio import component_data
 from tests.core.services import sample_world
 from tests.core.services.evaluation.rated_panel import FORWARDS, panel
 from tests.core.services.sample_world import both
@@ -466,11 +467,7 @@ def test_compare_lists_corrected_and_regressed_documents(session, project):
     assert f"No significant difference between Run {second} and Run {first} on 4 shared documents" in shown
     for head in ("Scores", "Quality and cost", "Documents", "Significance"):
         assert head in shown
-    listed = next(
-        json.loads(element.proto.json)[0]
-        for element in app.get("bidi_component")
-        if element.proto.component_name == "moot_document_list"
-    )
+    (listed,) = component_data(app, "document_list")
     assert [(row["corrected"], row["regressed"]) for row in listed["rows"]] == [([], ["Beta"]), (["Alpha"], [])]
     assert [row["id"] for row in listed["rows"]] == ["d3", "d1"]
 
@@ -496,11 +493,7 @@ def test_names_in_the_warning_of_a_latent_truth_are_not_read_as_markdown(session
 def test_the_drawer_of_compare_shows_both_runs(session, project):
     first, second = two_runs(project)
     app = draw(session, "compare", compare_runs=(first, second))
-    (drawer,) = (
-        json.loads(element.proto.json)[0]
-        for element in app.get("bidi_component")
-        if element.proto.component_name == "moot_document_drawer"
-    )
+    (drawer,) = component_data(app, "document_drawer")
     assert [run["id"] for run in drawer["runs"]] == [first, second]
 
 
@@ -557,11 +550,7 @@ def both_steps(values):
 
 
 def list_title(app):
-    (data,) = (
-        json.loads(element.proto.json)[0]
-        for element in app.get("bidi_component")
-        if element.proto.component_name == "moot_document_list"
-    )
+    (data,) = component_data(app, "document_list")
     return data["title"]
 
 
@@ -596,8 +585,7 @@ def test_last_page_of_a_cell_is_shown_when_it_has_fewer_documents_now(session, p
     app.run()
     assert not app.pagination
     assert list_title(app) == "Sport as Politics"
-    (shown,) = (one.proto.json for one in app.get("bidi_component") if one.key == "evaluate-cases")
-    assert len(json.loads(shown)[0]["rows"]) == 2
+    assert len(component_data(app, "document_list")[0]["rows"]) == 2
 
 
 def test_documents_are_filtered_by_cue_words_of_the_shown_label_only(session, project, monkeypatch):

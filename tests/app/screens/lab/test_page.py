@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from concurrent.futures import Future
+from functools import partial
 from string import ascii_lowercase
 from typing import Any
 
@@ -28,7 +28,7 @@ from core.services.lab import history, suggestions, sweeps, trials
 from core.services.lab.sweeps import SPEC, SweepSpec
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from tests.app.studio import HOSTILE, button, html, open_page, until_shown
+from tests.app.studio import HOSTILE, button, component_data, html, open_page, until_shown
 from tests.core.services.sessions import BOOK, queue_runs, until
 
 
@@ -39,6 +39,14 @@ def filled(session: ProjectSession) -> ProjectSession:
     codebooks.save(session, BOOK)
     session.store.documents.add([Document(f"d{n}", {"text": f"friendly {HOSTILE} {n}"}, gold=gold) for n in range(12)])
     return session
+
+
+def lab(**values: Any) -> AppTest:
+    """Open the Lab, and draw it again with these values of its state."""
+    at = open_page("lab")
+    for key, value in values.items():
+        at.session_state[key.replace("__", "-")] = value
+    return at.run()
 
 
 def judge_slot() -> prompt_templates.Slot:
@@ -113,23 +121,19 @@ def test_unused_description_is_explained(filled: ProjectSession, keywords: int, 
     label = BOOK.labels[1]
     words = tuple(f"word{letter}" for letter in ascii_lowercase[:keywords])
     codebooks.save(filled, codebooks.change_label(BOOK, label.id, keywords=words))
-    at = open_page("lab")
-    at.session_state["lab-label"] = label.id
-    at.run()
+    at = lab(lab__label=label.id)
     at.text_area(key=f"lab-label-description-{label.id}").set_value("Zebras.").run()
     (trial,) = filled.store.lab.trials()
     until(lambda: not trials.is_trial_active(filled, trial))
     at.run()
-    (shown,) = (one.proto.json for one in at.get("bidi_component") if one.key == "lab-outcome")
-    assert "Nothing changed." in shown
-    assert (UNUSED_DESCRIPTION in shown) == is_explained
-    assert "; reference: reviewed labels, else gold." in shown
+    (shown,) = component_data(at, "trial_results")
+    assert shown["sentence"] == "Nothing changed."
+    assert (UNUSED_DESCRIPTION in shown["note"]) == is_explained
+    assert "; reference: reviewed labels, else gold." in shown["note"]
 
 
 def test_edited_label_is_kept_while_another_view_is_shown(filled: ProjectSession) -> None:
-    at = open_page("lab")
-    at.session_state["lab-label"] = BOOK.labels[1].id
-    at.run()
+    at = lab(lab__label=BOOK.labels[1].id)
     for view in ("suggestions", "edit"):
         at.session_state["lab_definitions_view"] = view
         at.run()
@@ -164,9 +168,7 @@ def test_editor_does_not_overwrite_the_draft_of_another_tab(
         return prompt_templates.template_status(filled, slot)
 
     loaded = stored().text
-    at = open_page("lab")
-    at.session_state["lab_subject"] = slot.name
-    at.run()
+    at = lab(lab_subject=slot.name)
     for text in (f"{loaded}\nOne.", f"{loaded}\nOne. Two."):
         sent.update(loaded=loaded, text=text)
         button(at, "Type")
@@ -185,16 +187,13 @@ def test_score_of_a_version_keeps_its_name_when_the_draft_has_another_label_type
     draft = codebooks.codebook_status(filled).codebook
     codebooks.save_draft(filled, codebooks.change(draft, kind="rating"))
     at.run()
-    trees = [one.proto.json for one in at.get("bidi_component") if "versions-definitions" in str(one.key)]
-    ((tree, *_),) = map(json.loads, trees)
+    (tree,) = component_data(at, "version_history")
     assert [row["score"] is not None for row in tree["rows"]] == [True, False]
     assert tree["metric"] == "Macro F1"
 
 
 def test_protocol_without_the_edited_prompt_selects_the_definitions(filled: ProjectSession) -> None:
-    at = open_page("lab")
-    at.session_state["lab_subject"] = judge_slot().name
-    at.run()
+    at = lab(lab_subject=judge_slot().name)
     at.selectbox(key="lab-protocol").set_value("single").run()
     assert at.session_state["lab_subject"] == trials.DEFINITIONS
     assert at.segmented_control(key=f"lab-subject-{trials.DEFINITIONS}").value == trials.DEFINITIONS
@@ -209,9 +208,7 @@ def test_view_is_kept_on_other_pages(filled: ProjectSession) -> None:
 
 
 def test_reset_of_definitions_removes_their_error(filled: ProjectSession) -> None:
-    at = open_page("lab")
-    at.session_state["lab-label"] = BOOK.labels[1].id
-    at.run()
+    at = lab(lab__label=BOOK.labels[1].id)
     at.multiselect(key=f"lab-label-keywords-{BOOK.labels[1].id}").set_value(["rude"]).run()
     at.session_state["lab_problem"] = UsageError("The draft does not fit.", "Change it.")
     at.run()
@@ -253,9 +250,7 @@ def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
     slot = judge_slot()
     now = prompt_templates.template_status(filled, slot)
     prompt_templates.save_draft(filled, slot, now.text + "Be brief.\n", now.base)
-    at = open_page("lab")
-    at.session_state["lab_subject"] = slot.name
-    at.run()
+    at = lab(lab_subject=slot.name)
     assert "v1 shipped against the draft, +1 −0 lines" in html(at)
     until_shown(at, "does not read prompts")  # the test runs with the built-in model in every role
     button(at, "Promote draft")
@@ -273,9 +268,7 @@ def test_reset_of_a_prompt_asks_before_a_draft_is_lost(filled: ProjectSession) -
     shipped = prompt_templates.versions(filled, slot)[0]
     prompt_templates.save_draft(filled, slot, shipped.text + "Be brief.\n", shipped)
     saved = prompt_templates.save_version(filled, slot)
-    at = open_page("lab")
-    at.session_state["lab_subject"] = slot.name
-    at.run()
+    at = lab(lab_subject=slot.name)
     assert [(button.label, button.key) for button in at.button if "Reset" in button.label] == [
         ("Reset to shipped", "lab-reset")
     ]
@@ -293,9 +286,7 @@ def test_draft_with_an_error_shows_its_line_and_is_not_tested(filled: ProjectSes
     slot = judge_slot()
     now = prompt_templates.template_status(filled, slot)
     prompt_templates.save_draft(filled, slot, now.text + "{{ nobody }}", now.base)
-    at = open_page("lab")
-    at.session_state["lab_subject"] = slot.name
-    at.run()
+    at = lab(lab_subject=slot.name)
     line = now.text.count("\n") + 1
     assert f"Line {line}: the variable" in html(at)
     assert at.button(key="lab-keep").disabled
@@ -311,9 +302,7 @@ def test_draft_that_fails_on_one_document_names_it_and_is_neither_tested_nor_sav
     prompt_templates.save_draft(
         filled, slot, f"{now.text}{{{{ ['friendly'] | select('in', document) | first }}}}", now.base
     )
-    at = open_page("lab")
-    at.session_state["lab_subject"] = slot.name
-    at.run()
+    at = lab(lab_subject=slot.name)
     at.button(key="lab-keep").click().run()
     assert "Rendered on document odd." in html(at)
     assert len(prompt_templates.versions(filled, slot)) == 1
@@ -517,21 +506,17 @@ def test_reload_shows_a_rewrite_that_is_being_written_and_then_its_proposal(
     reply: Future[suggestions.Proposal] = Future()
     monkeypatch.setattr(suggestions, "propose_rewrite", lambda *_, **__: reply)
 
-    def lab() -> AppTest:
-        at = open_page("lab")
-        at.session_state["lab_definitions_view"] = "suggestions"
-        return at.run()
-
-    at = lab()
+    suggested = partial(lab, lab_definitions_view="suggestions")
+    at = suggested()
     at.button(key="lab-rewrite").click().run()
-    reloaded = lab()
+    reloaded = suggested()
     for tab in (at, reloaded):
         assert [bar.proto.text for bar in tab.get("progress")] == [r"openai\/gpt\-4\.1 is writing"]
         assert tab.button(key="lab-rewrite-stop")
     first = BOOK.labels[0]
     better = first.model_copy(update={"description": "Better words."})
     reply.set_result(suggestions.Proposal(first, better, "why", "openai/gpt-4.1", 0.1, cached=False))
-    for tab in (reloaded, at, lab()):
+    for tab in (reloaded, at, suggested()):
         assert "Better words." in re.sub(r"<[^>]+>", "", html(tab.run()))
     at.button(key="lab-leave-description").click().run()
     assert "All changes are decided." in html(reloaded.run())

@@ -21,7 +21,7 @@ from core.services.evaluation.run_comparison import leaderboard
 from core.services.review import actions, queue, review_plan
 from core.services.review.codebook_examples import CodebookExample
 from tests import documented
-from tests.app.studio import html, open_page
+from tests.app.studio import component_data, html, open_page
 from tests.core.services import sample_world
 from tests.core.store.helpers import make_settings, set_gold
 
@@ -105,17 +105,16 @@ def test_evaluate_shows_all_sections(screen, project):
     shown = html(app)
     for head in ("Scores per label", "Effect of the debate", "Confusion matrix"):
         assert head in shown
-    drawn = {element.proto.component_name: json.loads(element.proto.json)[0] for element in components(app)}
     metrics = re.findall(r'"listitem"><i>(.*?)</i>', shown)
     assert metrics == ["Macro F1", "Micro F1", "Label accuracy", "Exact match", "Excluded"]
     assert "with these as wrong" in shown, "3 of 7 have no verdict"
     assert "Only 4 of 6 debated documents are scored" in shown
-    alpha = drawn["moot_confusion_matrix"]["labels"][0]
+    alpha = component_data(app, "confusion_matrix")[0]["labels"][0]
     assert (alpha["tp"], alpha["fn"], alpha["fp"], alpha["tn"]) == (1, 1, 1, 1)
     rows = [re.findall(r">([^<]+)<", row) for row in re.findall(r"<tr>.*?</tr>", shown)]
     assert ["All labels", "2", "1", "1", "0", "+2"] in rows
     assert ["Extractor", "Critic", "3", "2", "1", "2", "1", "0.125"] in [row[:8] for row in rows]
-    assert drawn["moot_document_list"]["rows"][0]["role"] in ("critic", "extractor")
+    assert component_data(app, "document_list")[0]["rows"][0]["role"] in ("critic", "extractor")
 
 
 def test_excluded_documents_are_the_same_number_everywhere(screen, project, session, monkeypatch):
@@ -136,17 +135,12 @@ def test_excluded_documents_are_the_same_number_everywhere(screen, project, sess
     assert (in_lab.scores, in_lab.strict) == (report.scores, report.strict)
 
 
-def components(app):
-    return list(app.get("bidi_component"))
-
-
 def test_evaluate_lists_the_documents_of_a_cell_for_the_drawer(screen, project):
     run_id = sample_world.build(project)
     app = screen("evaluate", evaluate_cell=("a", "fp"))
-    drawn = {element.proto.component_name: json.loads(element.proto.json)[0] for element in components(app)}
-    assert [row["id"] for row in drawn["moot_document_list"]["rows"]] == ["d2"]
-    assert drawn["moot_document_list"]["note"] == "1 document: gold absent, verdict present"
-    drawer = drawn["moot_document_drawer"]
+    (listed,), (drawer,) = (component_data(app, name) for name in ("document_list", "document_drawer"))
+    assert [row["id"] for row in listed["rows"]] == ["d2"]
+    assert listed["note"] == "1 document: gold absent, verdict present"
     assert [run["id"] for run in drawer["runs"]] == [run_id]
     assert [action["text"] for action in drawer["actions"]] == ["Correct in Review", "Test in Lab"]
 
@@ -344,12 +338,8 @@ def test_grid_of_a_run_whose_documents_were_replaced_says_so(screen, project):
 
 def focus_document(app):
     """Return the document at which the drawn Focus view starts."""
-    (drawn,) = [
-        json.loads(component.proto.json)[0]
-        for component in components(app)
-        if component.proto.component_name == "moot_review_focus"
-    ]
-    return drawn["document"]
+    (shown,) = component_data(app, "review_focus")
+    return shown["document"]
 
 
 def test_document_beside_the_grid_opens_in_focus(screen, project):
@@ -451,8 +441,7 @@ def test_text_with_several_disagreements_is_shown_once(screen, project, session)
     app = screen("review", review_view="Agreement")
     shown = [literal(f"{value} ({who})") for value, who in (("present", "ann"), ("absent", "bob"))]
     assert [button.label for button in app.button if button.label in shown] == shown * 2
-    texts_shown = [component for component in app.get("bidi_component") if str(component.key).endswith("-text")]
-    assert len(texts_shown) == 1
+    assert len(component_data(app, "highlighted_text")) == 1
 
 
 def test_label_names_are_not_executed_in_the_grid(screen, project):
