@@ -35,11 +35,9 @@ def draw(session: ProjectSession) -> None:
             DisplayedMetric(
                 "Questions", text=f"{collection.asked:,}", notes=(f"by {format_count(collection.authors, 'author')}",)
             ),
-            DisplayedMetric(
-                "Completion", collection.completion, notes=(format_interval(collection.completion.interval),)
-            ),
-            DisplayedMetric(
-                "Abstentions", collection.abstention, notes=(format_interval(collection.abstention.interval),)
+            *(
+                DisplayedMetric(name, share, notes=(format_interval(share.interval),))
+                for name, share in (("Completion", collection.completion), ("Abstentions", collection.abstention))
             ),
             DisplayedMetric("Time per answer", text=seconds, notes=("median, reading time included",)),
         ]
@@ -101,22 +99,9 @@ def comparison_panel(session: ProjectSession) -> None:
                 )
                 for group in results.groups
             ]
-            table(
-                (
-                    "Annotators",
-                    "Labels",
-                    "Abstained",
-                    "Unresolved",
-                    "Accuracy",
-                    "Kappa",
-                    "KL meaning",
-                    "KL position",
-                    "Seconds per answer",
-                    "Cost per answer",
-                ),
-                rows,
-                wide="Annotators against authors",
-            )
+            counts = ("Annotators", "Labels", "Abstained", "Unresolved")
+            measures = ("Accuracy", "Kappa", "KL meaning", "KL position", "Seconds per answer", "Cost per answer")
+            table((*counts, *measures), rows, wide="Annotators against authors")
             strata = [
                 (
                     group.group,
