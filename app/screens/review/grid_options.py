@@ -137,12 +137,7 @@ def _cell_options(js: Any) -> dict[str, Any]:
             "badge": js("moot.renderer('drawBadge')"),
             "head": js("moot.renderer('drawHeader')"),
         },
-        "rowSelection": {
-            "mode": "multiRow",
-            "checkboxes": True,
-            "headerCheckbox": True,
-            "enableClickSelection": False,
-        },
+        "rowSelection": {"mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False},
         "selectionColumnDef": {"width": 32, "suppressHeaderMenuButton": True, "resizable": False, "pinned": "left"},
     }
 

@@ -182,13 +182,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
     reference, predicted = loaded.reference[rows], verdicts[rows]
     population = int(loaded.population.sum())
     status = PlanStatus(
-        plan,
-        sample.drawn,
-        population,
-        Estimate(),
-        enough=False,
-        complete=sample.complete,
-        discarded=loaded.discarded,
+        plan, sample.drawn, population, Estimate(), enough=False, complete=sample.complete, discarded=loaded.discarded
     )
     if not len(rows):
         return status

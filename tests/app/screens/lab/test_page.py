@@ -357,9 +357,7 @@ def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
     assert "Your other unsaved changes stay in the draft." in html(at)
 
 
-def test_unchanged_test_is_explained_and_suggestions_use_the_opened_run(
-    filled: ProjectSession,
-) -> None:
+def test_unchanged_test_is_explained_and_suggestions_use_the_opened_run(filled: ProjectSession) -> None:
     (run,) = queue_runs(filled)
     filled.start_or_resume(run.run_id).result(30)
     at = open_page("lab")

@@ -136,10 +136,7 @@ def test_submitting_confirms_unchanged_labels(session, run):
     row = queue.review_rows(session, run, ["d0"])[0]
     assert (row.status, row.edited) == ("Submitted", {"b"})
     settled = session.project._connection.rows("SELECT item, value, actor FROM reviewed_labels")
-    assert set(settled) == {
-        ("a", "true", "ann"),
-        ("b", "true", "ann"),
-    }
+    assert set(settled) == {("a", "true", "ann"), ("b", "true", "ann")}
     assert queue.open_count(session, run) == 7
 
 
