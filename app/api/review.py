@@ -179,7 +179,7 @@ def _act(session: ProjectSession, run_id: str, message: Any, actor: str) -> acti
         case {"action": "set", "document": str(document), "item": str(item), "value": value}:
             return actions.edit(session, run_id, [document], item, value, by)
         case {"action": "submit" | "discard" as name, "document": str(document)}:
-            sampling = {document: queue.parse_sampling_record(message.get("sampling"))}
+            sampling = {document: queue.SAMPLING_RECORD.validate_python(message.get("sampling"))}
             status: ReviewStatus = "Submitted" if name == "submit" else "Discarded"
             return actions.set_status(session, run_id, [document], status, by, sampling=sampling)
         case {"action": "reopen", "document": str(document)}:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field, PositiveInt
 
 from core.store.database import Cursor
 from core.store.rows import add_row, dump, insert, load
@@ -36,9 +37,9 @@ class SamplingRecord:
     of ``frame``.
     """
 
-    probability: float
-    remaining: int
-    frame: int
+    probability: Annotated[float, Field(gt=0, le=1)]
+    remaining: PositiveInt
+    frame: PositiveInt
     how: Literal["drawn"] = "drawn"
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from core.codebook import Codebook
 from core.documents import ReviewStatus, Value, differs
@@ -50,6 +50,8 @@ def describe_reason(reason: Reason, certainty: float | None) -> str:
     return REASON_NAMES[reason]
 
 
+SAMPLING_RECORD: TypeAdapter[SamplingRecord | None] = TypeAdapter(SamplingRecord | None)
+"""Check of the sampling record that the browser sends back, None for a document picked by hand."""
 Order: TypeAlias = Sort | Literal["queue"]
 SORTS: Mapping[Order, str] = {
     "position": "file order",
@@ -231,20 +233,6 @@ def open_count(session: ProjectSession, run: RunRow, *, actor: str | None = None
     """Return the number of documents that wait for a reviewer: Pending and Draft."""
     waiting = [status for status in STATUSES if status not in RESOLVED]
     return session.store.review_queue.count(Viewpoint(run.run_id, actor), waiting)
-
-
-def parse_sampling_record(sent: Mapping[str, Any] | None) -> SamplingRecord | None:
-    """Return the sampling record that the browser sends back; None for a document picked by hand.
-
-    ValueError for an impossible record.
-    """
-    if sent is None:
-        return None
-    probability, remaining = float(sent["probability"]), int(sent["remaining"])
-    frame = int(sent["frame"])
-    if sent["how"] != "drawn" or not 0 < probability <= 1 or remaining < 1 or frame < 1:
-        raise ValueError("draw")
-    return SamplingRecord(probability, remaining, frame)
 
 
 def _rows(session: ProjectSession, run: RunRow, lines: Sequence[QueueLine], actor: str | None) -> tuple[ReviewRow, ...]:

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 from scipy.stats import chisquare
 
 from core.codebook import Codebook, Label
@@ -111,18 +112,10 @@ def test_first_document_is_drawn_in_proportion_to_its_size(world: tuple[ProjectS
     assert chisquare([top[document] for document in sizes], [200 * size for size in sizes.values()]).pvalue > 0.001
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"how": "audit", "probability": 0.1, "remaining": 3, "frame": 1},
-        {"how": "drawn", "probability": 0.0, "remaining": 3, "frame": 1},
-        {"how": "drawn", "probability": 0.1, "remaining": 0, "frame": 1},
-        {"how": "drawn", "probability": 0.1, "remaining": 3, "frame": 0},
-    ],
-)
-def test_invalid_sampling_record_is_refused(record: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="draw"):
-        queue.parse_sampling_record(record)
+@pytest.mark.parametrize("wrong", [{"how": "audit"}, {"probability": 0.0}, {"remaining": 0}, {"frame": 0}])
+def test_invalid_sampling_record_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        queue.SAMPLING_RECORD.validate_python({"probability": 0.1, "remaining": 3, "frame": 1} | wrong)
 
 
 @pytest.mark.parametrize(("rating", "differs"), [(3, False), (5, True)])
