@@ -26,7 +26,8 @@ def draw_suggestion(session: ProjectSession, run: RunRow, document_id: str | Non
     It stays while other documents are submitted, until it is added or dismissed, or another takes its place.
     """
     for candidate in dict.fromkeys(filter(None, (document_id, *state.review.corrected_documents))):
-        if suggestions := _suggestions(session, run, candidate, actor):
+        record = actions.load_record(session, run, candidate, actor=actor)  # without a verdict while that is hidden
+        if record is not None and (suggestions := codebook_examples.suggest_examples(session, run, record)):
             state.review.corrected_documents = (candidate,)
             _offer(session, run, suggestions, actor, elsewhere=candidate != document_id)
             return True
@@ -56,16 +57,6 @@ def _offer(
         button(add, "review-example-add", _keep, session, run, example, actor, icon="add")
     if elsewhere:
         button("Dismiss", "review-example-dismiss", ReviewState.corrected_documents.reset, type="tertiary")
-
-
-def _suggestions(
-    session: ProjectSession, run: RunRow, document_id: str, actor: str
-) -> list[tuple[CodebookExample, ExampleEffect | None]]:
-    """Return the suggestions from a document's corrections. Empty while the verdict is hidden from the reviewer."""
-    record = actions.load_record(session, run, document_id, actor=actor)
-    if record is None or not record.reviews or record.hidden:
-        return []
-    return codebook_examples.suggest_examples(session, run, record)
 
 
 def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:

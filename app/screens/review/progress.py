@@ -222,12 +222,9 @@ def plan_dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
     if current is not None:
         remark(plan_sentence(run, review_plan.plan_status(session, run, current)))
     estimate = accuracy_estimate.estimate_accuracy(session, run)
-    if not estimate.complete:
-        new_plan = _new_plan(session, run)
-    else:
-        new_plan = None
-        if current is None:
-            remark(Markup("{} No plan is needed.").format(accuracy_sentence(estimate, run.settings.codebook.kind)))
+    new_plan = None if estimate.complete else _new_plan(session, run)
+    if estimate.complete and current is None:
+        remark(Markup("{} No plan is needed.").format(accuracy_sentence(estimate, run.settings.codebook.kind)))
     save = partial(review_plan.save_plan, session, run, actor=actor)
     with st.container(horizontal=True, gap="small"):
         if new_plan and button("Start this plan", "plan-start", save, new_plan, type="primary"):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from pydantic import TypeAdapter
@@ -110,14 +110,11 @@ def accepted(session: ProjectSession) -> AcceptedChanges | None:
     if not changes:
         return None
     split = document_samples.holdout_split(session)
-    without_result = AcceptedChanges(changes, split.development + split.held_out)
     number = session.store.settings.get(SETTING)["trial"]
     trial = trials.find_trial(session, SUBJECT, number) if number is not None else None
-    if trial is None:
-        return without_result
-    if trials.is_trial_active(session, trial):
-        return replace(without_result, is_running=True)
-    return replace(without_result, result=_result(session, trial.number))
+    is_running = trial is not None and trials.is_trial_active(session, trial)
+    result = _result(session, trial.number) if trial is not None and not is_running else None
+    return AcceptedChanges(changes, split.development + split.held_out, is_running, result)
 
 
 @cached_until_commit

@@ -225,10 +225,8 @@ def all_sweeps(session: ProjectSession) -> list[SweepRow]:
 
 
 def find_sweep(session: ProjectSession, sweep: int) -> SweepRow:
-    """Return a sweep by number. Raises UsageError if it does not exist."""
-    row = next(iter(session.store.lab.sweeps(sweep)), None)
-    if row is None:
-        raise UsageError(f"Sweep {sweep} does not exist.", "Choose another one.")
+    """Return a sweep by number."""
+    (row,) = session.store.lab.sweeps(sweep)
     return row
 
 
