@@ -42,6 +42,12 @@ def agree(at, name: str = "p1"):
     return at.button(key="authors-agree").click().run()
 
 
+def start(session: ProjectSession, codebook: Codebook = BOOK):
+    """Open the page of a project with a codebook as the author p1."""
+    session.store.codebooks.save(codebook)
+    return agree(open_page("authors"))
+
+
 def send(at, text: str):
     at.text_area(key="authors-text").set_value(text).run()
     at.button(key="authors-send").click().run()
@@ -82,8 +88,7 @@ def test_consent_comes_first_and_needs_a_name(session: ProjectSession) -> None:
 
 def test_a_double_click_sends_a_text_once(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 1e9)  # longer than the machine has run, however slow it is
-    session.store.codebooks.save(BOOK)
-    at = agree(open_page("authors"))
+    at = start(session)
     send(at, "The report is due tomorrow")
     at.button(key="authors-send").click().run()
     send(at, "The report is due tomorrow")
@@ -102,8 +107,7 @@ def test_text_is_sent_in_the_background_and_a_reload_shows_its_questions(
         return submit(*arguments, **options)
 
     monkeypatch.setattr(labelling, "submit", slow_submit)
-    session.store.codebooks.save(BOOK)
-    at = agree(open_page("authors"))
+    at = start(session)
     at.text_area(key="authors-text").set_value("The report is due tomorrow").run()
     at.button(key="authors-send").click().run()
     assert not labelling.load_labelling(session).submissions("p1")
@@ -120,8 +124,7 @@ def test_text_is_sent_in_the_background_and_a_reload_shows_its_questions(
 
 
 def test_questions_are_shown_in_two_tabs_of_an_author(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    session.store.codebooks.save(BOOK)
-    at = agree(open_page("authors"))
+    at = start(session)
     wait = Job.wait
 
     def wait_while_the_other_tab_finishes(job: Job[None], seconds: float) -> bool:
@@ -137,8 +140,7 @@ def test_questions_are_shown_in_two_tabs_of_an_author(session: ProjectSession, m
 
 
 def test_reload_keeps_the_unsent_text_and_the_open_questions(session: ProjectSession) -> None:
-    session.store.codebooks.save(BOOK)
-    at = agree(open_page("authors"))
+    at = start(session)
     send(at, "The report is due tomorrow")
     assert "Saved" in html(at)
     at.text_area(key="authors-text").set_value("And the next one").run()
@@ -151,8 +153,7 @@ def test_reload_keeps_the_unsent_text_and_the_open_questions(session: ProjectSes
 
 
 def test_next_author_starts_with_the_consent_text_and_an_empty_field(session: ProjectSession) -> None:
-    session.store.codebooks.save(BOOK)
-    at = agree(open_page("authors"))
+    at = start(session)
     at.text_area(key="authors-text").set_value("The report of p1").run()
     at.button(key="authors-change").click().run()
     assert any("Answering is voluntary" in element.value for element in at.text)
@@ -166,8 +167,7 @@ def test_next_author_starts_with_the_consent_text_and_an_empty_field(session: Pr
 
 
 def test_exclusion_gives_a_reason_and_hostile_text_is_escaped(session: ProjectSession) -> None:
-    session.store.codebooks.save(BOOK)
-    at = agree(open_page("authors"))
+    at = start(session)
     send(at, "Good morning!")
     assert "only a greeting" in html(at)
     send(at, "I was diagnosed last week and need advice")
@@ -195,8 +195,7 @@ def test_text_without_questions_has_a_reason(
 
 
 def test_answers_are_disabled_at_first_and_a_question_can_be_skipped(session: ProjectSession) -> None:
-    session.store.codebooks.save(BOOK)
-    at = agree(open_page("authors"))
+    at = start(session)
     send(at, "The report is due tomorrow and not done.")
     asked = [button for button in at.button if "/" in str(button.key)]
     assert [button.disabled for button in asked if button.label in ("Not sure", "None of these")] == [True, True]
@@ -205,8 +204,7 @@ def test_answers_are_disabled_at_first_and_a_question_can_be_skipped(session: Pr
 
 
 def test_yes_and_no_are_not_followed_by_none_of_these(session: ProjectSession) -> None:
-    session.store.codebooks.save(Codebook(labels=BOOK.labels[:1]))
-    at = agree(open_page("authors"))
+    at = start(session, Codebook(labels=BOOK.labels[:1]))
     send(at, "The report is due tomorrow and not done.")
     asked = [button.label for button in at.button if "/" in str(button.key)]
     assert (sorted(asked[:2]), asked[2:]) == (["No", "Yes"], ["Not sure", "Skip"])

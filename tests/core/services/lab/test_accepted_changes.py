@@ -23,12 +23,16 @@ def add_documents(session: ProjectSession, text: str, service: bool, count: int,
     session.store.documents.add([Document(f"{name}{n}", {"text": f"{text}, {n}."}, gold=gold) for n in range(count)])
 
 
-def accept_keyword(session: ProjectSession, label: str, word: str) -> None:
-    """Accept a keyword in the same way as the Codebook page."""
+def accept(session: ProjectSession, label: str, **parts: Any) -> None:
+    """Accept new parts of a label, in the same way as the Codebook page."""
     before = codebooks.codebook_status(session).codebook
-    after = codebooks.change_label(before, label, keywords=(*before.label(label).keywords, word))
+    after = codebooks.change_label(before, label, **parts)
     codebooks.save_draft(session, after)
     accepted_changes.record(session, before, after)
+
+
+def accept_keyword(session: ProjectSession, label: str, word: str) -> None:
+    accept(session, label, keywords=(*codebooks.codebook_status(session).codebook.label(label).keywords, word))
 
 
 def wait_for_trial(session: ProjectSession) -> accepted_changes.AcceptedChanges:
@@ -82,10 +86,7 @@ def test_undo_removes_all_accepted_changes_and_keeps_other_changes(tmp_path):
 
 def test_removed_keyword_and_new_definition_are_undone(tmp_path):
     with studio(tmp_path) as (_, session):
-        before = codebooks.codebook_status(session).codebook
-        after = codebooks.change_label(before, SERVICE, keywords=("friendly",), description="How staff treat guests.")
-        codebooks.save_draft(session, after)
-        accepted_changes.record(session, before, after)
+        accept(session, SERVICE, keywords=("friendly",), description="How staff treat guests.")
         assert len(wait_for_trial(session).changes) == 2
         assert wait_for_trial(session).result is None, "no document has labels"
         accepted_changes.undo(session)
@@ -93,21 +94,13 @@ def test_removed_keyword_and_new_definition_are_undone(tmp_path):
         assert (service.description, set(service.keywords)) == ("", {"staff", "friendly"})
 
 
-def change_service(session: ProjectSession, **parts: Any) -> None:
-    """Accept new parts of Service as changes."""
-    before = codebooks.codebook_status(session).codebook
-    after = codebooks.change_label(before, SERVICE, **parts)
-    codebooks.save_draft(session, after)
-    accepted_changes.record(session, before, after)
-
-
 def test_accepted_changes_that_replace_earlier_ones_are_undone_to_the_start(tmp_path):
     with studio(tmp_path) as (_, session):
         start = codebooks.change_label(codebooks.codebook_status(session).codebook, SERVICE, description="A.")
         codebooks.save_draft(session, start)
         words = start.label(SERVICE).keywords
-        change_service(session, description="B.", keywords=(*words, "waiter"))
-        change_service(session, description="C.", keywords=words)  # the keyword is removed again
+        accept(session, SERVICE, description="B.", keywords=(*words, "waiter"))
+        accept(session, SERVICE, description="C.", keywords=words)  # the keyword is removed again
         assert [(change.removed, change.added) for change in accepted_changes.accepted(session).changes] == [
             ("A.", "C.")
         ]
@@ -119,9 +112,9 @@ def test_undo_reaches_a_saved_change_that_a_change_in_the_draft_replaced(tmp_pat
     with studio(tmp_path) as (_, session):
         start = codebooks.change_label(codebooks.codebook_status(session).codebook, SERVICE, description="A.")
         codebooks.save(session, start)
-        change_service(session, description="B.")
+        accept(session, SERVICE, description="B.")
         codebooks.save(session, codebooks.codebook_status(session).codebook)
-        change_service(session, description="C.")
+        accept(session, SERVICE, description="C.")
         assert accepted_changes.undo(session).changes == 1
         status = codebooks.codebook_status(session)
         assert (status.saved.codebook.label(SERVICE).description, status.dirty) == ("A.", False)
@@ -131,11 +124,11 @@ def test_undo_removes_a_saved_change_that_was_reversed_in_the_draft(tmp_path):
     with studio(tmp_path) as (_, session):
         start = codebooks.codebook_status(session).codebook
         words = start.label(SERVICE).keywords
-        change_service(session, description="B.", keywords=(*words, "waiter", "porter"))
+        accept(session, SERVICE, description="B.", keywords=(*words, "waiter", "porter"))
         book = codebooks.codebook_status(session).codebook
         codebooks.save(session, book)
         codebooks.save_draft(session, codebooks.change_label(book, SERVICE, keywords=(*words, "waiter")))  # by hand
-        change_service(session, description=start.label(SERVICE).description, keywords=words)
+        accept(session, SERVICE, description=start.label(SERVICE).description, keywords=words)
         accept_keyword(session, CLEAN, "spotless")
         assert accepted_changes.undo(session) == (1, 3)
         status = codebooks.codebook_status(session)
@@ -146,9 +139,9 @@ def test_undo_removes_a_saved_change_that_was_reversed_in_the_draft(tmp_path):
 def test_reversed_change_is_one_again_when_the_draft_is_discarded(tmp_path):
     with studio(tmp_path) as (_, session):
         start = codebooks.codebook_status(session).codebook
-        change_service(session, description="B.")
+        accept(session, SERVICE, description="B.")
         codebooks.save(session, codebooks.codebook_status(session).codebook)
-        change_service(session, description=start.label(SERVICE).description)
+        accept(session, SERVICE, description=start.label(SERVICE).description)
         assert accepted_changes.accepted(session) is None
         codebooks.discard(session)
         assert accepted_changes.undo(session).changes == 1
@@ -158,8 +151,8 @@ def test_reversed_change_is_one_again_when_the_draft_is_discarded(tmp_path):
 def test_accepted_changes_that_cancel_each_other_are_none(tmp_path):
     with studio(tmp_path) as (_, session):
         start = codebooks.codebook_status(session).codebook.label(SERVICE)
-        change_service(session, description="B.", keywords=())
-        change_service(session, description=start.description, keywords=start.keywords)
+        accept(session, SERVICE, description="B.", keywords=())
+        accept(session, SERVICE, description=start.description, keywords=start.keywords)
         assert accepted_changes.accepted(session) is None
 
 
@@ -168,7 +161,7 @@ def test_keyword_that_was_accepted_removed_and_accepted_again_is_one_change(tmp_
         start = codebooks.codebook_status(session).codebook
         words = start.label(SERVICE).keywords
         for keywords in ((*words, "waiter"), words, (*words, "waiter")):
-            change_service(session, keywords=keywords)
+            accept(session, SERVICE, keywords=keywords)
         assert accepted_changes.undo(session) == (1, None)
         assert codebooks.codebook_status(session).codebook.label(SERVICE).keywords == words
 
