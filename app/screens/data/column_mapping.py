@@ -60,12 +60,7 @@ def columns(draft: ImportDraft, keep: Keep) -> None:
 
     left, middle, right = st.columns((1, 1, 1.4))
     left.selectbox("Text", table.columns, **bound("map-text", mapping.text, set_text))
-    middle.selectbox(
-        "Id",
-        ["", *table.columns],
-        format_func=lambda name: name or "Row numbers",
-        **bound("map-id", mapping.id or "", lambda name: _map(keep, id=name or None)),
-    )
+    middle.selectbox("Id", **_optional_column(draft, keep, "id", table.columns, none="Row numbers"))
     right.multiselect(
         "Context",
         _other_columns(draft),
@@ -76,27 +71,32 @@ def columns(draft: ImportDraft, keep: Keep) -> None:
     _groups(draft, keep)
 
 
+def _optional_column(
+    draft: ImportDraft, keep: Keep, part: str, columns: Sequence[str], *, none: str = "None", **changed: Any
+) -> dict[str, Any]:
+    """Return the arguments of a select box for the column of a part of the mapping, or none.
+
+    ``changed`` are parts of the mapping that change with it.
+    """
+    widget = bound(
+        f"map-{part}", getattr(draft.mapping, part) or "", lambda name: _map(keep, **{part: name or None}, **changed)
+    )
+    return {"options": ["", *columns], "format_func": lambda name: name or none, **widget}
+
+
 def _other_columns(draft: ImportDraft) -> list[str]:
     return [name for name in draft.table.columns if name != draft.mapping.text]
 
 
 def _groups(draft: ImportDraft, keep: Keep) -> None:
     """Draw group and order columns, collapsed: few files have them."""
-    mapping = draft.mapping
-    options: dict[str, Any] = {"options": ["", *draft.table.columns], "format_func": lambda name: name or "None"}
+    mapping, columns = draft.mapping, draft.table.columns
     with st.expander("Grouped rows", expanded=mapping.group is not None):
         left, right = st.columns(2)
-        left.selectbox(
-            "Group column, such as a chat or an abstract",
-            **options,
-            **bound("map-group", mapping.group or "", lambda name: _map(keep, group=name or None, order=None)),
-        )
-        right.selectbox(
-            "Order column within the group (numbers or dates)",
-            disabled=mapping.group is None,
-            **options,
-            **bound("map-order", mapping.order or "", lambda name: _map(keep, order=name or None)),
-        )
+        group = _optional_column(draft, keep, "group", columns, order=None)
+        left.selectbox("Group column, such as a chat or an abstract", **group)
+        order = _optional_column(draft, keep, "order", columns)
+        right.selectbox("Order column within the group (numbers or dates)", disabled=mapping.group is None, **order)
 
 
 def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> GoldKind | Literal["none"]:
@@ -128,12 +128,8 @@ def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
     else:
         _by_column(draft, kind, codebook, keep)
     if draft.files:
-        st.selectbox(
-            "Rater column, if each rater has rows of their own",
-            ["", *_other_columns(draft)],
-            format_func=lambda name: name or "None",
-            **bound("map-rater", draft.mapping.rater or "", lambda name: _map(keep, rater=name or None)),
-        )
+        rater = _optional_column(draft, keep, "rater", _other_columns(draft))
+        st.selectbox("Rater column, if each rater has rows of their own", **rater)
     if not draft.mapping.gold:
         notice("warn", "No gold column is chosen", "Without one, no gold labels are read.")
 
