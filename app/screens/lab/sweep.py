@@ -89,7 +89,7 @@ def _setup(session: ProjectSession, plan: Plan) -> None:
         return
     try:
         role_models = [RoleModel.parse(name, sampling=plan.default_model.sampling) for name in typed]
-        spec = SweepSpec(plan.protocol, versions, role_models or [plan.default_model], params, int(size), 0, budget)
+        spec = SweepSpec(plan.protocol, versions, role_models or [plan.default_model], params, int(size), budget)
         count = len(sweeps.all_configurations(spec))
     except UsageError as error:
         line(str(error), "q")

@@ -11,7 +11,7 @@ all configurations are created before one of them starts: a codebook that is sav
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -44,7 +44,7 @@ MIN_DOCUMENTS = 4
 class SweepSpec:
     """Definition of a sweep: versions by slot, one model for all roles, and values of each parameter.
 
-    ``size`` documents are drawn with ``seed``. ``budget_usd`` limits the whole sweep, None sets no limit.
+    ``size`` documents are drawn. ``budget_usd`` limits the whole sweep, None sets no limit.
     """
 
     protocol: str
@@ -52,7 +52,6 @@ class SweepSpec:
     role_models: Sequence[RoleModel]
     params: Mapping[str, Sequence[Any]]
     size: int = 20
-    seed: int = 0
     budget_usd: float | None = None
 
 
@@ -173,7 +172,7 @@ def start_sweep(session: ProjectSession, spec: SweepSpec) -> SweepRow:
     Raises UsageError for an invalid grid and for a budget with an unpriced model, and the errors of
     ``planning.build_settings`` for a configuration that cannot run.
     """
-    sample = document_samples.project_sample(session, spec.size, spec.seed)
+    sample = document_samples.project_sample(session, spec.size)
     documents = prompt_templates.sample_documents(session, sample.ids)
     for configuration in all_configurations(spec):
         settings = configuration_settings(session, spec, configuration)
@@ -290,11 +289,8 @@ def configuration_settings(session: ProjectSession, spec: SweepSpec, configurati
     )
     settings = trials.base_settings(session, plan)
     for slot in prompt_templates.slots(spec.protocol):
-        name = configuration.versions.get(slot.name)
-        if name is not None:
+        if (name := configuration.versions.get(slot.name)) is not None:
             versions = {version.name: version for version in prompt_templates.versions(session, slot)}
-            if name not in versions:
-                raise UsageError(f"Version {name} does not exist.", "Choose another one.")
             settings = prompt_templates.with_template(settings, slot.key, versions[name].template)
     return settings
 
@@ -316,8 +312,8 @@ class _SweepRunner:
         """Run all rungs from the stored progress."""
         grid = all_configurations(self.spec)
         if self.progress.documents is None:  # a resumed sweep keeps its documents if the project's have changed
-            drawn = document_samples.project_sample(self.session, self.spec.size, self.spec.seed)
-            self.progress.documents = document_samples.shuffled(drawn.ids, self.spec.seed)
+            drawn = document_samples.project_sample(self.session, self.spec.size)
+            self.progress.documents = document_samples.shuffled(drawn.ids, drawn.seed)
         ids = self.progress.documents
         remaining = tuple(range(len(grid)))
         sizes = rung_sizes(len(grid), self.spec.size)
@@ -378,16 +374,12 @@ class _SweepRunner:
         settings = first.settings if first else configuration_settings(self.session, self.spec, configuration)
         budget = sweep_budget(self.spec, self.progress)
         row = store.create(settings.model_copy(update={"budget_usd": budget}), ids[:size], purpose="lab")
-        self._freeze_examples(row, run_ids.values(), ids)
+        if protocols.shots(settings):  # all runs of the sweep show the same examples, none of its documents
+            for run_id in run_ids.values():
+                few_shot_examples.copy_pool(self.session.store, run_id, row.run_id)
+            few_shot_examples.example_pool(self.session.store, row, without=ids)
         run_ids[key] = row.run_id
         return row
-
-    def _freeze_examples(self, run: RunRow, earlier: Iterable[str], ids: Sequence[str]) -> None:
-        """Let all runs of the sweep show the same examples, none of the documents with these ids."""
-        if protocols.shots(run.settings):
-            for run_id in earlier:
-                few_shot_examples.copy_pool(self.session.store, run_id, run.run_id)
-            few_shot_examples.example_pool(self.session.store, run, without=ids)
 
     def _remaining_budget(self) -> float | None:
         """Return the rest of the budget in dollars, None without a budget.
