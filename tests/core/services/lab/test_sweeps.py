@@ -73,6 +73,12 @@ def session(workspace):
     return workspace.open(projects.ensure_sample(workspace), create=False)
 
 
+def ended(session, row):
+    """Wait for the end of a sweep and return it."""
+    until(lambda: not sweeps.is_sweep_active(session, row.number))
+    return sweeps.find_sweep(session, row.number)
+
+
 def two_judges(session):
     slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
     now = prompt_templates.template_status(session, slot)
@@ -83,8 +89,7 @@ def two_judges(session):
 def test_sweep_ranks_configurations_and_stops_poor_ones_early(session):
     slot, names = two_judges(session)
     row = sweeps.start_sweep(session, spec(versions={slot: names}, size=8))
-    until(lambda: not sweeps.is_sweep_active(session, row.number))
-    done = sweeps.find_sweep(session, row.number)
+    done = ended(session, row)
     assert (done.state, done.message) == ("done", "")
     first, second = sweeps.rank_configurations(session, done)
     assert first.documents == second.documents == 8
@@ -95,8 +100,7 @@ def test_sweep_ranks_configurations_and_stops_poor_ones_early(session):
 
 def test_resumed_sweep_keeps_its_documents(session):
     row = sweeps.start_sweep(session, spec(params={"extra_rounds": [0, 1, 2]}, size=8))
-    until(lambda: not sweeps.is_sweep_active(session, row.number))
-    progress = sweeps.find_sweep(session, row.number).progress
+    progress = ended(session, row).progress
     ids = progress["documents"]
     first_rung = {key: run for key, run in progress["runs"].items() if key.startswith("0/")}
     assert len(first_rung) < len(progress["runs"])
@@ -105,8 +109,7 @@ def test_resumed_sweep_keeps_its_documents(session):
     documents = session.store.documents.load(session.store.documents.ids())
     session.store.documents.replace_all([document for document in documents if document.id != ids[-1]])
     sweeps.resume_sweep(session, sweeps.find_sweep(session, row.number))
-    until(lambda: not sweeps.is_sweep_active(session, row.number))
-    runs = sweeps.find_sweep(session, row.number).progress["runs"]
+    runs = ended(session, row).progress["runs"]
     assert [session.store.runs.document_ids(run) for key, run in runs.items() if key.startswith("1/")] == [ids] * 2
 
 
@@ -120,7 +123,7 @@ def test_ranking_counts_the_documents_that_were_scored(tmp_path):
             [Document(f"d{n}", {"text": f"{texts[n % 2]}, {n}."}, gold=gold) for n in range(12)]
         )
         row = sweeps.start_sweep(session, spec(params={"extra_rounds": [0, 1]}, size=20))
-        until(lambda: not sweeps.is_sweep_active(session, row.number))
+        ended(session, row)
         sample = document_samples.project_sample(session, 20).ids
         scored = sum(int(id[1:]) % 2 == 0 for id in sample)
         assert 0 < scored < len(sample) < 20
@@ -142,8 +145,7 @@ def test_all_runs_of_a_sweep_show_the_same_examples(tmp_path):
         row = sweeps.start_sweep(
             session, spec(protocol="single", params={"method": ["few_shot"], "shots": [1, 2, 3]}, size=16)
         )
-        until(lambda: not sweeps.is_sweep_active(session, row.number))
-        runs = [session.run(run_id) for run_id in sweeps.find_sweep(session, row.number).progress["runs"].values()]
+        runs = [session.run(run_id) for run_id in ended(session, row).progress["runs"].values()]
         assert [run.documents for run in runs] == [8, 8, 8, 16, 16]
         pool = set(ids) - set(document_samples.project_sample(session, 16).ids)
         pool -= set(document_samples.labelled_ids(session, held_out=True))
@@ -161,8 +163,7 @@ def test_codebook_saved_while_a_sweep_runs_changes_none_of_its_runs(session, mon
     monkeypatch.setattr(session, "start_or_resume", start_after_edit)
     slot, names = two_judges(session)
     row = sweeps.start_sweep(session, spec(versions={slot: names}, params={"extra_rounds": [0, 1]}, size=8))
-    until(lambda: not sweeps.is_sweep_active(session, row.number))
-    done = sweeps.find_sweep(session, row.number)
+    done = ended(session, row)
     assert done.state == "done"
     runs = [session.run(run_id) for run_id in done.progress["runs"].values()]
     assert [run.documents for run in runs] == [4, 4, 4, 4, 8, 8]
@@ -176,19 +177,16 @@ def test_problem_of_a_configuration_is_removed_when_it_succeeds(session, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(session, "start_or_resume", Mock(side_effect=UsageError("The model is missing.")))
         sweeps.resume_sweep(session, row)
-        until(lambda: not sweeps.is_sweep_active(session, row.number))
-    failed = sweeps.find_sweep(session, row.number)
+    failed = ended(session, row)
     assert [ranked.problem for ranked in sweeps.rank_configurations(session, failed)] == ["The model is missing."] * 2
     sweeps.resume_sweep(session, failed)
-    until(lambda: not sweeps.is_sweep_active(session, row.number))
-    ranking = sweeps.rank_configurations(session, sweeps.find_sweep(session, row.number))
+    ranking = sweeps.rank_configurations(session, ended(session, row))
     assert [(ranked.documents, ranked.problem) for ranked in ranking] == [(5, "")] * 2
 
 
 def test_progress_stored_by_an_earlier_version_is_resumed(session):
     row = sweeps.start_sweep(session, spec(params={"extra_rounds": [0, 1, 2]}, size=8))
-    until(lambda: not sweeps.is_sweep_active(session, row.number))
-    done = sweeps.find_sweep(session, row.number).progress
+    done = ended(session, row).progress
     runs = {key: run for key, run in done["runs"].items() if key.startswith("0/")}
     earlier = {"documents": done["documents"], "runs": runs, "remaining": [1, 2], "now": runs["0/0"], "spent": True}
     session.store.lab.update_sweep(row.number, earlier, "paused")
@@ -196,8 +194,7 @@ def test_progress_stored_by_an_earlier_version_is_resumed(session):
     assert sweeps.read_progress(stored) == sweeps.SweepProgress(done["documents"], runs, {}, [1, 2], spent=True)
     assert [ranked.remaining for ranked in sweeps.rank_configurations(session, stored)].count(True) == 2
     sweeps.resume_sweep(session, stored)
-    until(lambda: not sweeps.is_sweep_active(session, row.number))
-    resumed = sweeps.find_sweep(session, row.number)
+    resumed = ended(session, row)
     assert (resumed.state, set(resumed.progress["runs"]) - set(runs)) == ("done", set(done["runs"]) - set(runs))
 
 
@@ -212,21 +209,15 @@ def test_paused_sweep_resumes_without_repeated_requests(workspace, session, monk
     with Scripted(debating()) as server:
         workspace.use_connection("mock", server.url)
         slot, names = two_judges(session)
+        mock = spec(versions={slot: names}, role_models=[RoleModel(connection="mock", model="m")], size=5)
         with pytest.raises(UsageError, match="price"):
-            sweeps.start_sweep(
-                session,
-                spec(versions={slot: names}, role_models=[RoleModel(connection="mock", model="m")], budget_usd=1),
-            )
-        row = sweeps.start_sweep(
-            session, spec(versions={slot: names}, role_models=[RoleModel(connection="mock", model="m")], size=5)
-        )
+            sweeps.start_sweep(session, replace(mock, budget_usd=1))
+        row = sweeps.start_sweep(session, mock)
         sweeps.pause_sweep(session, row.number)
-        until(lambda: not sweeps.is_sweep_active(session, row.number))
-        paused = sweeps.find_sweep(session, row.number)
+        paused = ended(session, row)
         assert paused.state == "paused"
         sweeps.resume_sweep(session, paused)
-        until(lambda: not sweeps.is_sweep_active(session, row.number))
-        assert sweeps.find_sweep(session, row.number).state == "done"
+        assert ended(session, row).state == "done"
         prompts = [body["messages"][0]["content"] + body["messages"][-1]["content"] for body in server.requests]
         assert len(prompts) == len(set(prompts)) == 5 * (2 + 2)  # extractor and critic once, the judge per prompt
 
@@ -243,8 +234,7 @@ def test_sweep_that_could_not_start_can_be_started_again(session, monkeypatch):
             sweeps.resume_sweep(session, row)
     assert not sweeps.is_sweep_active(session, row.number)
     sweeps.resume_sweep(session, row)
-    until(lambda: not sweeps.is_sweep_active(session, row.number))
-    assert sweeps.find_sweep(session, row.number).state == "done"
+    assert ended(session, row).state == "done"
 
 
 @pytest.mark.parametrize("queued", [False, True])
@@ -267,8 +257,7 @@ def test_pause_just_before_a_configuration_starts_pauses_its_run(session, monkey
     monkeypatch.setattr(session, "pause", note_pause)
     row = session.store.lab.begin_sweep(SPEC.dump_python(spec(versions={slot: names}, size=5), mode="json"))
     sweeps.resume_sweep(session, row)
-    until(lambda: not sweeps.is_sweep_active(session, row.number))
-    row = sweeps.find_sweep(session, row.number)
+    row = ended(session, row)
     assert row.state == "paused"
     assert paused == [row.progress["runs"]["0/0"]]
 
@@ -287,11 +276,11 @@ def test_sweep_with_a_budget_pauses_if_the_cost_so_far_is_unknown(workspace, ses
         slot, names = two_judges(session)
         role_models = [RoleModel(connection="mock", model="m")]
         row = sweeps.start_sweep(session, spec(versions={slot: names}, role_models=role_models, size=5, budget_usd=1.0))
-        until(lambda: not sweeps.is_sweep_active(session, row.number))
+        ended(session, row)
         sent = len(server.requests)
         models.set_price(workspace, "mock", "m", price)
         sweeps.resume_sweep(session, sweeps.find_sweep(session, row.number))
-        until(lambda: not sweeps.is_sweep_active(session, row.number))
+        ended(session, row)
         assert len(server.requests) == sent < 15
         assert "the cost so far is unknown" in sweeps.find_sweep(session, row.number).message
 
@@ -304,14 +293,10 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
         models.set_price(workspace, "mock", "m", models.Price(prompt=0, completion=1))
         slot, names = two_judges(session)
         budget = reserved + 16.5 * call  # the first configuration has 15 calls, the second five judge calls
-        row = sweeps.start_sweep(
-            session,
-            spec(
-                versions={slot: names}, role_models=[RoleModel(connection="mock", model="m")], size=5, budget_usd=budget
-            ),
-        )
-        until(lambda: not sweeps.is_sweep_active(session, row.number))
-        paused = sweeps.find_sweep(session, row.number)
+        role_models = [RoleModel(connection="mock", model="m")]
+        wanted = spec(versions={slot: names}, role_models=role_models, size=5, budget_usd=budget)
+        row = sweeps.start_sweep(session, wanted)
+        paused = ended(session, row)
         assert (paused.state, paused.progress["spent"]) == ("paused", True)
         assert paused.message.startswith("$0.0001 of the budget of $0.0022 is spent; the rest may not cover")
         assert len(server.requests) == 17
@@ -320,13 +305,11 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
         assert (complete.cost_usd, partial.cost_usd) == (pytest.approx(15 * call), pytest.approx(2 * call))
 
         sweeps.resume_sweep(session, paused)  # with the same budget no further call may start
-        until(lambda: not sweeps.is_sweep_active(session, row.number))
-        assert sweeps.find_sweep(session, row.number).message == paused.message
+        assert ended(session, row).message == paused.message
         assert len(server.requests) == 17
 
         sweeps.resume_sweep(session, sweeps.find_sweep(session, row.number), budget_usd=2 * budget)
-        until(lambda: not sweeps.is_sweep_active(session, row.number))
-        done = sweeps.find_sweep(session, row.number)
+        done = ended(session, row)
         assert (done.state, done.message, done.progress["spent"]) == ("done", "", False)
         assert [ranked.documents for ranked in sweeps.rank_configurations(session, done)] == [5, 5]
         assert len(server.requests) == 20  # no request is repeated
