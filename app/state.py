@@ -299,7 +299,7 @@ class LabState:
     """Edited subject: the slot of a template, or ``core.services.lab.trials.DEFINITIONS``."""
     protocol: Value[str | None] = Value(None)
     """Protocol whose prompts are edited: the chosen one, or that of the run whose prompts were opened."""
-    sample_size: Value[int | None] = Value(None)
+    sample_size: Value[int] = Value(20)
     """Number of documents in the test sample."""
     trials: Value[dict[str, int]] = Value({})
     """Number of the shown trial by subject. Without an entry, the latest trial is shown."""

@@ -105,7 +105,7 @@ def run_test(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly:
     """
     try:
         change = trials.draft_change(session, slot, plan)
-        size = state.lab.sample_size or results.DEFAULT_SAMPLE_SIZE
+        size = state.lab.sample_size
         sample = document_samples.project_sample(session, size)
         is_new = state.lab.is_new_trial(f"{change.request_hashes} {size}")
         if quietly and (change.unchanged or not is_new):
@@ -134,7 +134,7 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             "Sample",
             SIZES,
             width=190,
-            **bound("lab-sample", state.lab.sample_size or results.DEFAULT_SAMPLE_SIZE, LabState.sample_size.set),
+            **bound("lab-sample", state.lab.sample_size, LabState.sample_size.set),
             help="A quarter each: wrong before, right before, disagreement, random. The same documents for each test.",
         )
         base = rerun.base_run(session, plan)

@@ -33,8 +33,6 @@ from core.stats.metrics import main_metric
 
 _TRIAL_RESULTS = component("trial_results")
 RESULTS_KEY = "lab-outcome"
-DEFAULT_SAMPLE_SIZE = 20
-"""Default number of documents in a test sample."""
 
 
 def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: bool) -> None:
@@ -87,7 +85,7 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     """
     try:
         change = trials.draft_change(session, slot, plan)
-        sample = document_samples.project_sample(session, state.lab.sample_size or DEFAULT_SAMPLE_SIZE)
+        sample = document_samples.project_sample(session, state.lab.sample_size)
         if change.unchanged or trials.was_tried(session, change, sample):
             return ""
         forecast = trials.forecast_trial(session, change, sample)
