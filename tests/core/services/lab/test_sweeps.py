@@ -177,7 +177,7 @@ def test_problem_of_a_configuration_is_removed_when_it_succeeds(session, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(session, "start_or_resume", Mock(side_effect=UsageError("The model is missing.")))
         sweeps.resume_sweep(session, row)
-    failed = ended(session, row)
+        failed = ended(session, row)
     assert [ranked.problem for ranked in sweeps.rank_configurations(session, failed)] == ["The model is missing."] * 2
     sweeps.resume_sweep(session, failed)
     ranking = sweeps.rank_configurations(session, ended(session, row))
