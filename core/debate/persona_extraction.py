@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from core import prompts
@@ -103,16 +104,13 @@ def extract_personas(
             f"No stakeholder was found in {names}.",
             "Use documents that say what people want of such texts, or write the personas yourself.",
         )
-    spelt = {normalise(finding.stakeholder): finding.stakeholder for finding in reversed(findings)}  # as spelt first
-    selected = [replace(finding, stakeholder=spelt[normalise(finding.stakeholder)]) for finding in findings]
-    if len(spelt) > 1:
+    merged: list[FoundDimension] = []
+    if len({normalise(finding.stakeholder) for finding in findings}) > 1:
         (reply,) = yield from _ask_for_json((_merger(findings, task, templates, groups, dimensions),), templates)
         merged = list(_parse_merged(reply, findings))
-        if merged:
-            selected = merged
-        else:
+        if not merged:
             notes.append("The groups could not be merged and are as in the documents.")
-    selected = _limited(selected, groups, dimensions)
+    selected = _limited(merged or findings, groups, dimensions)
     if len(selected) > MAX_PERSONAS:
         notes.append(
             f"The first {MAX_PERSONAS} of {len(selected)} dimensions are used, the most that a panel can have."
@@ -241,13 +239,11 @@ def _with_unique_names(personas: Iterable[Persona]) -> Iterator[Persona]:
 
 
 def _grouped(findings: Sequence[FoundDimension], personas: Sequence[Persona]) -> Iterator[Group]:
-    groups: dict[str, list[Persona]] = {}
-    characteristics: dict[str, str] = {}
-    for finding, persona in zip(findings, personas, strict=True):
-        groups.setdefault(finding.stakeholder, []).append(persona)
-        characteristics.setdefault(finding.stakeholder, finding.characteristics)
-    for name, members in groups.items():
-        yield Group(name=name, characteristics=characteristics[name], personas=tuple(members))
+    """Yield the groups, whose findings follow one another."""
+    for name, pairs in groupby(zip(findings, personas, strict=True), key=lambda pair: pair[0].stakeholder):
+        first, *others = pairs
+        members = tuple(persona for _, persona in (first, *others))
+        yield Group(name=name, characteristics=first[0].characteristics, personas=members)
 
 
 def _described(entries: Iterable[Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -277,9 +273,7 @@ def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Fou
 def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[FoundDimension]:
     """Yield the dimensions that the merger keeps; unknown and repeated numbers are ignored."""
     used: set[int] = set()
-    spelt: dict[str, str] = {}
     for name, characteristics, raw in _described(_entries(reply, "groups") or ()):
-        name = spelt.setdefault(normalise(name), name)  # "Parents" and "parents" are one group
         numbers = raw.get("from")
         number_list = numbers if isinstance(numbers, list) else [numbers]
         written = dict.fromkeys(int(digits) for n in number_list for digits in _WHOLE.findall(str(n)))
@@ -293,10 +287,14 @@ def _parse_merged(reply: Reply, findings: Sequence[FoundDimension]) -> Iterator[
 
 
 def _limited(findings: Sequence[FoundDimension], groups: int, dimensions: int) -> list[FoundDimension]:
-    """Limit the groups to those with most dimensions, and the dimensions of each group to the first ones."""
+    """Limit the groups to those with most dimensions, and the dimensions of each group to the first ones.
+
+    "Parents" and "parents" are one group, with the name that comes first.
+    """
     by_group: dict[str, list[FoundDimension]] = {}
     for finding in findings:
-        by_group.setdefault(normalise(finding.stakeholder), []).append(finding)
+        group = by_group.setdefault(normalise(finding.stakeholder), [])
+        group.append(replace(finding, stakeholder=group[0].stakeholder) if group else finding)
     largest = sorted(by_group, key=lambda name: -min(len(by_group[name]), dimensions))[:groups]
     return [finding for name in by_group if name in largest for finding in by_group[name][:dimensions]]
 
