@@ -99,10 +99,6 @@ READ = {
             '```json\n{\n  // the guest complains about dirt\n  "labels": ["Cleanliness", "Food"], // breakfast too\n  "confidence": 0.9\n}\n```',
             "Cleanliness, Food",
         ),
-        (
-            '{"Cleanliness": true, "Service": false, "Location": false, "Price": false, "Food": true}',
-            "Cleanliness, Food",
-        ),
         ("{'Cleanliness': 'Yes', 'Service': 'No', 'Location': 'No', 'Price': 'No', 'Food': 'No',}", "Cleanliness"),
         (
             'Here is the JSON:\n{"present": ["Service"], "absent": ["Cleanliness", "Location", "Price", "Food"]}\n\nLet me know if you need anything else!',
@@ -151,8 +147,6 @@ READ = {
         ("Final Decision: The present aspects are: [None].", "none"),
         ("Final Decision: The present aspects are: []", "none"),
         ("None of the aspects are present.", "none"),
-        ("✅ Cleanliness\n❌ Service\n❌ Location\n✅ Price\n❌ Food", "Cleanliness, Price"),
-        ("- [x] Cleanliness\n- [ ] Service\n- [ ] Location\n- [x] Price\n- [ ] Food", "Cleanliness, Price"),
         ("Keep: Cleanliness, Food\nDrop: Service\nNot mentioned: Location, Price", "Cleanliness, Food"),
         ("Keep #Cleanliness and #Food, reject #Service.\n\nFinal answer: Cleanliness, Food", "Cleanliness, Food"),
         ("Final Decision: ~~Service~~ Cleanliness", "Cleanliness"),
@@ -304,7 +298,6 @@ READ = {
         ("<|channel|>analysis<|message|>Hawkish?<|end|><|start|>assistant<|channel|>final<|message|>Dovish", "Dovish"),
         ("My label: neutral.\nFinal label: hawkish.", "Hawkish"),
         ("I first thought Hawkish but I now choose Neutral.", "Neutral"),
-        ("I choose Neutral over Hawkish.", "Neutral"),
         ("As the guideline requires, the label is Hawkish.", "Hawkish"),
         ("The sentence is about a hawkish committee member, yet its own tone is neutral.\n\nNeutral", "Neutral"),
         ("Hawkish: No\nDovish: Yes\nNeutral: No", "Dovish"),
