@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.reading.label_names import names_of
 from core.debate.turns import Reading, Reply
-from core.documents import Value
 
 _ANSWER = re.compile(
     r"[\s\"'*_`\]]*+(?:[:=|→—–-]|\bis\b)[\s\"'*_`]*+"
@@ -34,24 +33,18 @@ def certainties(reply: Reply, reading: Reading, codebook: Codebook) -> Mapping[s
         name_spans.setdefault(mention.item, (reading.start + mention.start, reading.start + mention.end))
     probabilities = {}
     for item, value in reading.values.items():
+        span = name_spans.get(str(value) if item == CHOICE_ITEM else item)
         if item == CHOICE_ITEM:
-            span = name_spans.get(str(value)) or _code(reply.text, reading.start, str(value), codebook)
-        else:
-            span = _answer_span(reply.text, name_spans.get(item), value)
+            span = span or _code(reply.text, reading.start, str(value), codebook)
+        elif span and (answer := _ANSWER.match(reply.text, span[1])):
+            span = answer.span("answer")
+        elif value is not True:
+            span = None  # a name alone only marks a present label
         if span is not None:
             first, last = bisect_right(starts, span[0]) - 1, bisect_left(starts, span[1])
             total = sum(logprob for _, logprob in reply.token_logprobs[max(first, 0) : last])
             probabilities[item] = float(f"{min(1.0, math.exp(total)):.4g}")
     return probabilities
-
-
-def _answer_span(text: str, name: tuple[int, int] | None, value: Value) -> tuple[int, int] | None:
-    """Return where the answer after a label's name is, or the name itself if it alone marks a present label."""
-    if name is None:
-        return None
-    if answer := _ANSWER.match(text, name[1]):
-        return answer.span("answer")
-    return name if value is True else None
 
 
 def _code(text: str, start: int, item: str, codebook: Codebook) -> tuple[int, int] | None:

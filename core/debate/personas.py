@@ -164,8 +164,7 @@ def load_yaml(text: str, *, source: str = "the personas") -> PersonaSet:
 
 def dump_yaml(persona_set: PersonaSet) -> str:
     """Return YAML that ``load_yaml`` reads back to an equal persona set."""
-    data = persona_set.model_dump(mode="json", exclude_defaults=True)
-    return yaml_text.dump(data)
+    return yaml_text.dump(persona_set.model_dump(mode="json", exclude_defaults=True))
 
 
 @lru_cache(maxsize=32)

@@ -23,7 +23,8 @@ _SLASHED = re.compile(r" ?([/&]) ?")
 _JOINT = re.compile(r"(?<=.)( and |[ /&]|(?<=[^\W\d])-(?=[^\W\d]))(?=.)")
 """Joints between the words of a name, in its visible form."""
 _AND = re.compile(r" and |&")
-_BETWEEN_WORDS = str.maketrans("", "", " -–/&")
+_UNJOINED = str.maketrans("", "", " -–/&")
+"""Removes the marks between the words of a visible name: "lawandorder"."""
 _SPACES = re.compile("( )")
 _ORDINAL = re.compile(
     r"(?<![^\s,;:|*_])\(?(?P<place>\d{1,2}|[a-h])[.)](?=[\s*_#`\"'“(\[]*+(?P<entry>\S))", re.IGNORECASE
@@ -91,7 +92,7 @@ class Names:
             return item
         visible = _visible(key)
         is_words = visible[:1].isalnum() and visible[-1:].isalnum()
-        return self._loose.get(visible) or (self._respelt.get(_squeezed(visible)) if is_words else None)
+        return self._loose.get(visible) or (self._respelt.get(visible.translate(_UNJOINED)) if is_words else None)
 
     def find_code(self, code: float) -> str | None:
         """Return the item with this numeric code, or None; the first of two labels with one code."""
@@ -158,11 +159,6 @@ def _visible(key: str) -> str:
     return _SLASHED.sub(r"\1", visible) or key
 
 
-def _squeezed(key: str) -> str:
-    """Return a visible name without the marks between its words: "lawandorder"."""
-    return key.translate(_BETWEEN_WORDS)
-
-
 def _respellings(key: str, keys: Container[str]) -> set[str]:
     """Return how else replies spell a visible name of several words, squeezed, as in a hashtag.
 
@@ -171,7 +167,7 @@ def _respellings(key: str, keys: Container[str]) -> set[str]:
     words = _JOINT.split(key)[::2]
     if len(words) == 1 or any(word in keys for word in words):
         return set()
-    return {_squeezed(_AND.sub(word, key).replace(",", "")) for word in ("", "and")}
+    return {_AND.sub(word, key).replace(",", "").translate(_UNJOINED) for word in ("", "and")}
 
 
 def _between(joint: str) -> str:

@@ -74,9 +74,7 @@ class LabelsReader(ReplyReader):
         if isinstance(present, dict):
             present = lookup(present, *PRESENT)
         if isinstance(present, str):
-            if stated := self._stated_in(present):
-                return self._read_json_labels(stated, lookup(block.data, *ABSENT), block)
-            present = re.split(r"\s*[,;]\s*", present.strip())
+            present = self._stated_in(present) or re.split(r"\s*[,;]\s*", present.strip())
         if isinstance(present, list) and [*map(str.casefold, map(str, present))] == ["none"]:
             present = []
         if not isinstance(present, list):

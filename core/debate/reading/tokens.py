@@ -186,10 +186,6 @@ class _Enclosure(NamedTuple):
     end: int
 
 
-_Enclosures: TypeAlias = dict[int, _Enclosure]
-"""By the position at which a group starts."""
-
-
 @dataclass(frozen=True, slots=True)
 class Token:
     """A token, from ``start`` to ``end`` in the line.
@@ -236,8 +232,8 @@ def every(tokens: Iterable[Token]) -> Iterator[Token]:
             yield from every(token.inner)
 
 
-def _groups(text: str) -> _Enclosures:
-    """Return the quotations, brackets and struck passages of a text."""
+def _groups(text: str) -> dict[int, _Enclosure]:
+    """Return the quotations, brackets and struck passages of a text, by their starts."""
     quoted = outermost(double_quoted(text))
     groups = {
         span.start: _Enclosure("quote", span.start + 1, span.end - 1, span.end)
@@ -256,7 +252,7 @@ def _groups(text: str) -> _Enclosures:
 
 
 def _scan(
-    folded: Folded, start: int, end: int, names: Names, codes: bool, groups: _Enclosures, depth: int = 0
+    folded: Folded, start: int, end: int, names: Names, codes: bool, groups: dict[int, _Enclosure], depth: int = 0
 ) -> Iterator[Token]:
     """Yield the tokens from ``start`` to ``end``; ``depth`` is the number of groups around them, at most 3."""
     text, position = folded.text, start
