@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import streamlit as st
@@ -18,8 +17,7 @@ from core.debate.events import RunStatus
 from core.errors import ProjectError, ProjectLocked
 from core.services import guided_path
 from core.services import workspace as workspaces
-from core.services.live_state import DocumentText, LiveRunState, StoredDebate
-from core.store.transcripts import FinishedPage
+from core.services.live_state import LiveRunState
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
@@ -57,15 +55,6 @@ class ProjectSession:
 
     def live_run(self, run_id: str) -> LiveRunState | None:
         return self.board_ if run_id == "r1" else None
-
-    def document(self, document_id: str) -> DocumentText | None:
-        return None
-
-    def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
-        return None
-
-    def finished(self, run_id: str, **_: Any) -> FinishedPage:
-        return FinishedPage(0, ())
 
 
 class Workspace:
