@@ -279,17 +279,10 @@ class RunsState:
 
     selected: Value[tuple[str, ...]] = Value(())
     """Ids of the selected runs, in the order of selection."""
-    cleared: Value[int] = Value(0)
-    """Number of times that ``clear_selection`` emptied the selection, which the table then takes over."""
     applied: Value[int] = Value(0)
     """Number of the last change of the table that was applied."""
     undo: Value[tuple[str, int] | None] = Value(None)
     """Description and number of the act that the Undo button reverts."""
-
-    def clear_selection(self) -> None:
-        """Select no run, also in the table."""
-        self.selected = ()
-        self.cleared += 1
 
 
 class LabState:

@@ -26,9 +26,8 @@ import { isUnchanged, mountView } from "./streamlit_bridge.js";
  * @typedef {{ key: string, title: string, numeric: boolean, help?: string, interval?: boolean }} Column
  */
 /**
- * Selected are the runs that the page knows of. A new table starts with them. Later it takes them only when `cleared`
- * changes, because the page has emptied the selection; a selection by the user may be newer than theirs.
- * @typedef {{ runs: Run[], columns: Column[], selected: string[], cleared: number }} LeaderboardData
+ * Selected are the runs that the page knows of. A new table starts with them; later, a selection by the user may be newer.
+ * @typedef {{ runs: Run[], columns: Column[], selected: string[] }} LeaderboardData
  */
 /** @typedef {{ key: string, descending: boolean } | null} Order */
 
@@ -79,7 +78,7 @@ class LeaderboardView {
 
   /** @param {Component<LeaderboardData>} component */
   update(component) {
-    if (this.data?.cleared !== component.data.cleared) this.selected = new Set(component.data.selected);
+    if (!this.data) this.selected = new Set(component.data.selected);
     this.component = component;
     this.data = component.data;
     const { selected: _, ...shown } = component.data;
@@ -239,8 +238,7 @@ class LeaderboardView {
     if (!this.selected.delete(id)) this.selected.add(id);
     this.draw();
     this.focusRow(id);
-    // With the count, the page is also told of a selection that equals the one before it was emptied.
-    this.component?.setStateValue("selected", { ids: [...this.selected], cleared: this.data?.cleared });
+    this.component?.setStateValue("selected", [...this.selected]);
   }
 
   /** @param {string} id */

@@ -102,11 +102,10 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
             line("No run matches the filter." if words else "All runs are archived: show them under Columns.")
             return shown
         columns = table.headings(shown, all_of_them=extent == "all")
-        selection = {"selected": state.runs.selected, "cleared": state.runs.cleared}
         key = f"runs-table-{session.path}"  # another project may have runs with the same ids
         _LEADERBOARD(
             key=key,
-            data=table.table_data(shown, columns, figures) | selection,
+            data=table.table_data(shown, columns, figures) | {"selected": state.runs.selected},
             on_selected_change=lambda: _selected(key),
             on_open_change=lambda: _opened(key),
             on_changes_change=lambda: _changed(session, key),
@@ -121,9 +120,8 @@ def _matches(row: LeaderboardRow, words: Sequence[str]) -> bool:
 
 
 def _selected(key: str) -> None:
-    selected = reported(key, "selected") or {}
-    if selected.get("cleared") == state.runs.cleared:  # else the table had not emptied its selection yet
-        state.runs.selected = tuple(map(str, selected["ids"]))
+    if (selected := reported(key, "selected")) is not None:
+        state.runs.selected = tuple(map(str, selected))
 
 
 def _opened(key: str) -> None:
@@ -206,7 +204,6 @@ def _set_status(session: ProjectSession, runs: Sequence[RunRow], status: str) ->
     _change(session, changes, f"{format_count(len(runs), 'run')} {verb}.")
     if status == "deleted" and (problems := control.kept_batches(session, changes)):
         state.set_notice("warn", " ".join(problems), "Cancel them in the account of the provider.")
-    state.runs.clear_selection()
 
 
 def _compare(runs: Sequence[RunRow]) -> None:
