@@ -10,8 +10,9 @@ into groups, an author writes a persona for each kept dimension.
 Requests: p + m + d, with p pieces of sources, m = 1 if there is more than one stakeholder to merge, d kept dimensions;
 one more for each unreadable reply, and for each persona whose name is taken.
 
-Deviations besides those in docs/protocols.md: if a merger's reply is unreadable twice, the groups stay as the scouts
-named them.
+Deviations: long sources are read in pieces. Each persona is written in a request of its own, which names all groups;
+the prompt of appendix A.11 lists all perspectives at once. If a merger's reply is unreadable twice, the groups stay as
+the scouts named them. Evidence is located in the source instead of being trusted.
 """
 
 from __future__ import annotations

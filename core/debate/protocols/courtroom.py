@@ -14,9 +14,12 @@ Multilabel: the hearing gives two lists (h = 2). Each label in which the lists d
 label is present; the other labels are as in the first list. With ``trials=all`` there is one list (h = 1) and a trial
 for every label. That makes h + c(2 + q + J) requests for c contested labels. Ratings are not supported, because a
 scale has more than two answers.
-Deviations besides those in docs/protocols.md: three judges by default (five in the paper's main tables). A label at the
-end of an argument does not count as its role's opinion, because the position was assigned. If the second answer is
-unreadable, the next label of the codebook is defended, with a note. The clerk's request is the same wherever the
+Deviations: three judges by default (five in the paper's main tables). Similarity is set by ``likeness`` (the paper:
+spaCy's small English vectors). The second answer has its own request, without the first answer among the labels. The
+length is checked by sentences (and 60 words for each); an argument over the limit is requested once more and then cut.
+A label at the end of an argument does not count as its role's opinion, because the position was assigned. A tie of
+parallel judges is unresolved. If the second answer is unreadable, the next label of the codebook is defended, with a
+note. The paper does not say who writes the reasons of precedents. The clerk's request is the same wherever the
 precedent is shown, in a multilabel codebook for the same label, so its reply is paid for once. An error of the hearing
 or of an argument fails the document; a reason that fails is left out; parallel judges decide if more than half of the
 rulings are readable.

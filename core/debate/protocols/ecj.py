@@ -6,11 +6,16 @@ With e extra rounds, extractor and critic reply e more times each and see all re
 label is debated alone, as in the paper's single-interest experiments (section 5.1), all labels in parallel.
 
 Requests: 3 + 2e, times |A| labels with ``scope=each``; one more for each unreadable reply.
-Deviations besides those in docs/protocols.md: the extractor ends with its list instead of beginning with it, and may
-name a doubtful aspect if words of the text support it, because a critic follows. The critic looks for errors and is not
-asked to disagree always. The judge may give reasons before its one line. It may only take labels that an analysis chose
-or left open in any round, or named in a reply without a decision; ratings are its own. An error in any reply fails the
-document, except in that of a second extractor, which only leads to a debate. ``adaptive`` is our addition.
+Temperature: the server's default. The paper uses the default of Spring AI, whose value it does not give, and 1 for
+reasoning models (appendix A).
+Deviations: definitions, examples and a guideline are in the prompts (future work in the paper's section 5.4). The
+extractor ends with its list instead of beginning with it. It may name a doubtful aspect if words of the text support
+it, because a critic follows. The critic is not asked to disagree always but to look for errors, and knows that it
+replies to an extractor and not to a user. The judge may give reasons before its one line. That the judge adds no label
+is enforced, not only requested: the judge may only take labels that an analysis chose or left open in any round, or
+named in a reply without a decision. (In the paper it may take any that an analysis mentions, also a rejected one.)
+Ratings are the judge's own. An error in any reply fails the document, except in that of a second extractor, which only
+leads to a debate. ``adaptive``, with the second extractor, is our addition and off by default.
 """
 
 from __future__ import annotations

@@ -10,11 +10,20 @@ Requests: 1 + the sum over the groups of n + t + c + o, with n personas, t turns
 the coordinator had more than one persona to choose from, and o final decisions owed at the end; one more for each
 unreadable reply.
 
-Deviations besides those in docs/protocols.md, where the preset ``chateval`` is described, too: code orders the personas
-that may speak and the coordinator chooses; if its choice is unreadable, the first in that order decides. A group of
-one, and T = 0, have no second phase: the first decision is final. A final decision that was unreadable twice is left
-out of its group's mean, with a note. For choices and lists the mean is one of votes: shares within groups, averaged
-over groups.
+The presets of the paper limit neither the groups nor the personas that are made from documents, and use their
+temperature to make them, too. The Personas page starts with the settings of the run that is set up.
+
+Deviations: the turn limit, the speaking order and the coordinator's prompt are ours. Section 3.2 and appendix A.11 give
+none of them; the body of algorithm 1 was not available to us. One summary covers all groups (appendix A.9 shows one of
+a single group), in prose and not JSON. Code orders the personas that may speak and the coordinator chooses; if its
+choice is unreadable, the first in that order decides. A group of one, and T = 0, have no second phase: the first
+decision is final. A final decision that was unreadable twice is left out of its group's mean, with a note. For choices
+and lists the mean is one of votes: shares within groups, averaged over groups.
+
+The preset ``chateval`` is a baseline of the paper: the two default personas, one turn each, in a fixed order, and the
+mean of their ratings (Chan et al. 2023, *ChatEval*, one-by-one communication). There the first opinion of the critic
+follows that of the general public; here the first decisions are independent, and a final decision is asked of a persona
+that does not end with NO MORE COMMENTS.
 """
 
 from __future__ import annotations

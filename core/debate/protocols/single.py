@@ -11,9 +11,10 @@ Requests: 1 for ``vanilla``, ``cot`` and ``few_shot``; k for ``vote``, ``self_co
 ``self_refine``. One more for each unreadable reply.
 Temperature: 0.7 for ``self_consistency``, 0.5 for ``vote`` (and so for the ambiguity pre-pass, as in Courtroom-LLM), 1
 for ``form``, else the server's default. The 0 of Tseng et al. and the 0.5 of Courtroom-LLM are set by presets.
-Deviations besides those in docs/protocols.md: k is 5 for every method (G-Eval has 20: its preset). A vote needs a
-decision from more than half of the k samples. In self-refine an error in the draft or the review fails the debate; an
-unreadable draft or review is refined all the same. The ratings of the form are averaged over samples instead of being
+Deviations: k is 5 for every method (G-Eval has 20: its preset). A vote needs a decision from more than half of the k
+samples; ties are unresolved. In self-refine an error in the draft or the review fails the debate; an unreadable draft
+or review is refined all the same. The form's steps are written in the reply that fills in the form (MAJ-Eval, appendix
+A.10.1, gives three fixed steps and asks for the scores only). Its ratings are averaged over samples instead of being
 weighted by token probabilities, which few servers return.
 """
 
