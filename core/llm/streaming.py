@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, field, replace
-from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 import aiohttp
@@ -29,9 +28,6 @@ COALESCE_SECONDS = 0.05
 """Interval in which pieces of a reply are read together; the browser is updated at the same rate."""
 
 MAX_LINE = 8 * 1024 * 1024
-
-LINES_AT_ONCE = 500
-"""Most lines that are read before other tasks go on."""
 
 _NO_FRAME = "the body is not framed as HTTP requires"
 
@@ -55,7 +51,6 @@ class Lines:
         self._connection = response.connection
         self._role_model = role_model
         self._rest = b""
-        self._complete = iter(list[bytes]())
         self._first = True
         self._waiter: asyncio.Future[None] | None = None
         self._quiet_until = 0.0
@@ -67,9 +62,6 @@ class Lines:
         return self
 
     async def __anext__(self) -> list[bytes]:
-        if lines := list(islice(self._complete, LINES_AT_ONCE)):
-            await asyncio.sleep(0)
-            return lines
         if chunk := await self._read():
             data = self._rest + chunk
             if b"\r" in data:
@@ -80,8 +72,7 @@ class Lines:
             if len(self._rest) > MAX_LINE:
                 raise errors.Runaway(f"{self._role_model.connection} sent a line of more than {MAX_LINE:,} bytes.")
             self._first = self._first and not complete
-            self._complete = iter(complete)
-            return list(islice(self._complete, LINES_AT_ONCE))
+            return complete
         if not self._rest:
             raise StopAsyncIteration
         last, self._rest = self._rest, b""

@@ -189,29 +189,6 @@ def test_lines_do_not_depend_on_chunk_boundaries(parts: list[bytes], data: st.Da
     assert asyncio.run(go()) == (lines if lines[-1] else lines[:-1])
 
 
-def test_other_tasks_go_on_while_many_lines_are_read() -> None:
-    class Response:
-        content = _Content([b"data: {}\n\n" * 2 * streaming.LINES_AT_ONCE])
-        connection = None
-
-    turns: list[str] = []
-
-    async def work() -> None:
-        while True:
-            turns.append("other")
-            await asyncio.sleep(0)
-
-    async def go() -> None:
-        other = asyncio.create_task(work())
-        reading = streaming.Lines(Response(), ROLE_MODEL)  # type: ignore[arg-type]
-        while await anext(reading, None) is not None:
-            turns.append("lines")
-        other.cancel()
-
-    asyncio.run(go())
-    assert turns == ["lines", "other"] * 3 + ["lines"]
-
-
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
 def test_endless_lines_without_text_are_a_runaway(dialect: Dialect) -> None:
     lines = b'{"done": false}\n' if dialect == "ollama" else b"data: {}\n\n"
