@@ -202,21 +202,24 @@ def _usage(data: dict[str, Any]) -> Usage:
 
     A server that reports more cached tokens than tokens of the prompt has left the cached ones out of the prompt.
     """
-    prompt_tokens, completion_tokens, total = (
-        streaming.parse_token_count(data.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens")
+
+    def count(*path: str) -> int:
+        value: Any = data
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return streaming.parse_token_count(value)
+
+    prompt_tokens, completion_tokens, total = map(count, ("prompt_tokens", "completion_tokens", "total_tokens"))
+    cached_tokens = max(
+        count("prompt_tokens_details", "cached_tokens"),
+        count("cached_tokens"),  # Moonshot
+        count("prompt_cache_hit_tokens"),  # DeepSeek
     )
-    prompt = data.get("prompt_tokens_details") or {}
-    completion = data.get("completion_tokens_details") or {}
-    cached = [data.get("cached_tokens"), data.get("prompt_cache_hit_tokens")]  # Moonshot, DeepSeek
-    cached += [prompt.get("cached_tokens")] if isinstance(prompt, dict) else []
-    cached_tokens = max(map(streaming.parse_token_count, cached))
     if cached_tokens > prompt_tokens > 0:
         prompt_tokens += cached_tokens
     return Usage(
         prompt_tokens=prompt_tokens,
         completion_tokens=max(completion_tokens, total - prompt_tokens) if prompt_tokens else completion_tokens,
         cached_tokens=cached_tokens,
-        reasoning_tokens=streaming.parse_token_count(completion.get("reasoning_tokens"))
-        if isinstance(completion, dict)
-        else 0,
+        reasoning_tokens=count("completion_tokens_details", "reasoning_tokens"),
     )

@@ -96,9 +96,7 @@ class Lines:
 
     async def _next_bytes(self) -> bytes:
         try:
-            if not self.is_last:
-                return await self._content.readany()
-            async with asyncio.timeout(END_OF_STREAM_SECONDS):
+            async with asyncio.timeout(END_OF_STREAM_SECONDS if self.is_last else None):
                 return await self._content.readany()
         except TimeoutError:
             if self.is_last:
@@ -365,8 +363,7 @@ class ReplyBuilder:
     @property
     def _usage_so_far(self) -> Usage:
         """The tokens of the prompt and of the text so far: each as reported, else estimated by length."""
-        received = sum(map(len, self.text)) + sum(map(len, self.reasoning)) + self._refused
-        estimate = estimate_usage(self.prompt_characters, received)
+        estimate = estimate_usage(self.prompt_characters, sum(self._lengths) + self._refused)
         reported = self.usage
         if reported is None:
             return estimate
