@@ -1,12 +1,19 @@
+"""Tests of agreement against worked examples, and against other libraries on random inputs."""
+
 from __future__ import annotations
 
 import math
+import warnings
 
+import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import entropy
+from sklearn.metrics import confusion_matrix
+from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa
+from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_theirs
 
 from core.stats.agreement import (
     cohen_kappa,
@@ -24,6 +31,7 @@ from tests.each_row import each_row
 
 NAN = float("nan")
 LEVELS = ["nominal", "ordinal"]
+SEEDS = st.integers(0, 2**32 - 1)
 # Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, example C: 4 observers, 12 units, 7 missing values.
 OBSERVERS = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
@@ -245,3 +253,60 @@ def assert_equal(first: Estimate, second: Estimate) -> None:
     assert second.interval is not None
     assert first.interval.low == pytest.approx(second.interval.low)
     assert first.interval.high == pytest.approx(second.interval.high)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(2, 4), st.integers(2, 30))
+def test_pair_agreement_agrees_with_statsmodels_and_krippendorff(seed: int, size: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(0, size, n), rng.integers(0, size, n)
+    table = confusion_matrix(first, second, labels=list(range(size)))
+    kappa, ac1, alpha = (float(table_agreement(table, name)) for name in ("kappa", "ac1", "alpha"))
+    if not np.isnan(kappa):
+        assert kappa == pytest.approx(float(cohens_kappa(table, return_results=False)))
+    pair = np.column_stack([first, second])
+    shares = np.bincount(pair.ravel(), minlength=size) / pair.size
+    chance = (shares * (1 - shares)).sum() / (size - 1)
+    assert ac1 == pytest.approx(((first == second).mean() - chance) / (1 - chance))
+    ours = (cohen_kappa(first, second), krippendorff_alpha(pair))
+    for value, coefficient in zip((kappa, alpha), ours, strict=True):
+        expected = np.nan if coefficient is None else coefficient
+        assert value == pytest.approx(expected, nan_ok=True)
+    if len(np.unique(pair)) > 1:
+        theirs = krippendorff.alpha(pair.T.astype(float), level_of_measurement="nominal")
+        assert alpha == pytest.approx(theirs)
+
+
+def test_pair_agreement_is_undefined_without_variation() -> None:
+    tables = [[[0, 0], [0, 9]], [[0, 0], [0, 0]]]
+    assert np.isnan(table_agreement(tables, "kappa")).all()
+    assert np.isnan(table_agreement(tables, "alpha")).all()
+    assert table_agreement(tables, "ac1").tolist() == pytest.approx([1.0, np.nan], nan_ok=True)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(2, 5), st.sampled_from(["nominal", "ordinal"]))
+def test_alpha_with_missing_values_agrees_with_krippendorff(seed: int, raters: int, level: str) -> None:
+    rng = np.random.default_rng(seed)
+    predicted = rng.integers(-1, 4, (15, raters)).astype(float)
+    predicted[rng.random(predicted.shape) < 0.3] = np.nan
+    ours = krippendorff_alpha(predicted, level=level)
+    times = rng.integers(1, 4, len(predicted))
+    weighted = krippendorff_alpha(predicted, times.astype(float), level)
+    assert weighted == pytest.approx(krippendorff_alpha(predicted.repeat(times, axis=0), level=level))
+    pairable = predicted[(~np.isnan(predicted)).sum(axis=1) >= 2]
+    if ours is not None and len(np.unique(pairable[~np.isnan(pairable)])) > 1:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            theirs = krippendorff.alpha(predicted.T, level_of_measurement=level)
+        assert ours == pytest.approx(theirs)
+
+
+@settings(deadline=None)
+@given(SEEDS, st.integers(2, 5))
+def test_fleiss_agrees_with_statsmodels(seed: int, raters: int) -> None:
+    rng = np.random.default_rng(seed)
+    predicted = rng.integers(0, 3, (12, raters))
+    ours = fleiss_kappa(predicted)
+    if ours is not None:
+        assert ours == pytest.approx(fleiss_theirs(aggregate_raters(predicted)[0]))
