@@ -24,8 +24,8 @@ from typing import Any, cast
 
 from core.codebook import Codebook, Label
 from core.debate.turns import ReplyError
-from core.documents import Document
-from core.runs import RunSettings
+from core.documents import Document, Value
+from core.runs import RunRow, RunSettings
 from core.services.evaluation import evaluation
 from core.services.project_session import ProjectSession
 from core.store.project import Project
@@ -93,6 +93,21 @@ class _Session(ProjectSession):
 
 def session_on(project: Project) -> ProjectSession:
     return _Session(project)
+
+
+def annotated(
+    project: Project,
+    codebook: Codebook,
+    gold: Mapping[str, Mapping[str, Mapping[str, Value]]],
+    verdicts: Mapping[str, Mapping[str, Value | None]],
+) -> tuple[ProjectSession, RunRow]:
+    """Store documents with gold by rater and a run of one annotator with verdicts; return a session and the run."""
+    project.store.documents.add(Document(id, {"text": id}, gold=values) for id, values in gold.items())
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
+    run_id = project.store.runs.create(settings, list(gold)).run_id
+    store_debates(store_debate(project, run_id, id, {"annotator": values}, values) for id, values in verdicts.items())
+    session = session_on(project)
+    return session, session.run(run_id)
 
 
 def create_run(project, protocol, codebook, roles, gold):

@@ -31,6 +31,7 @@ from core.stats.metrics import Counts
 from core.store.project import Project
 from tests import documented
 from tests.core.services import sample_world
+from tests.core.services.sample_world import both
 from tests.core.services.sample_world import report as report_of
 from tests.core.services.sessions import decide
 from tests.core.stats.samples import weighted_flip_table
@@ -288,17 +289,13 @@ def test_known_label_is_the_review_or_gold_where_there_is_none(session, run_id):
 
 
 def test_reviews_beside_gold_bias_scores_until_every_document_has_a_label(project):
-    gold = {"x": {"gold": {"a": True, "b": True}}, "y": {}, "z": {}}
-    project.store.documents.add(Document(id, {"text": "t"}, gold=values) for id, values in gold.items())
-    run_id = project.store.runs.create(make_settings(sample_world.CODEBOOK), list(gold)).run_id
-    values = {"a": True, "b": True}
-    store_debates(store_debate(project, run_id, document, {"judge": values}, values) for document in gold)
-    session = sample_world.session_on(project)
-    decide(session, run_id, {"y": {"a": True, "b": True}}, actions.Attribution("ann"))
-    described = evaluation.evaluate(session, session.run(run_id), "reviewed+gold").describe_basis()
+    gold = {"x": {"gold": both("ab")}, "y": {}, "z": {}}
+    session, run = sample_world.annotated(project, sample_world.CODEBOOK, gold, dict.fromkeys(gold, both("ab")))
+    decide(session, run.run_id, {"y": both("ab")}, actions.Attribution("ann"))
+    described = evaluation.evaluate(session, run, "reviewed+gold").describe_basis()
     assert described.endswith("1 document without gold; the review queue prefers errors, so scores may be too low")
-    decide(session, run_id, {"z": {"a": True, "b": False}}, actions.Attribution("ann"))
-    assert evaluation.evaluate(session, session.run(run_id), "reviewed+gold").basis.warning == ""
+    decide(session, run.run_id, {"z": both("a")}, actions.Attribution("ann"))
+    assert evaluation.evaluate(session, run, "reviewed+gold").basis.warning == ""
 
 
 def test_reviewed_labels_are_a_separate_reference(session, run_id):
@@ -319,13 +316,7 @@ def test_reviewed_labels_are_a_separate_reference(session, run_id):
 
 
 def test_scores_without_verdicts_are_none(project):
-    sample_world.CODEBOOK.require_labels()
-    project.store.documents.add([Document("x", {"text": "t"}, gold={"gold": {"a": True}})])
-    settings = RunSettings(
-        protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
-    )
-    run = project.store.runs.create(settings, ["x"])
-    session = sample_world.session_on(project)
+    session, run = sample_world.annotated(project, sample_world.CODEBOOK, {"x": {"gold": {"a": True}}}, {})
     report = report_of(session, run.run_id)
     assert (report["n"], report["excluded"]) == (0, 1)
     assert {"precision": None, "recall": None, "f1": None}.items() <= report["macro"].items()
@@ -336,28 +327,15 @@ def test_scores_without_verdicts_are_none(project):
 
 
 def test_single_annotator_has_no_flip_table(project):
-    project.store.documents.add([Document("x", {"text": "t"}, gold={"gold": {"a": True, "b": False}})])
-    settings = RunSettings(
-        protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
-    )
-    run = project.store.runs.create(settings, ["x"])
-    values = {"a": True, "b": True}
-    asyncio.run(store_debate(project, run.run_id, "x", {"annotator": values}, values))
-    session = sample_world.session_on(project)
+    gold, verdicts = {"x": {"gold": both("a")}}, {"x": both("ab")}
+    session, run = sample_world.annotated(project, sample_world.CODEBOOK, gold, verdicts)
     assert debate_effect(session, run).flip_table is None
     assert evaluation.evaluate(session, run).scores.counts == {"Alpha": Counts(tp=1), "Beta": Counts(fp=1)}
 
 
 def test_gold_of_several_raters_is_their_majority(project):
-    raters = {"x": {"a": True, "b": True}, "y": {"a": True, "b": False}, "z": {"a": False}}
-    project.store.documents.add([Document("x", {"text": "t"}, gold=raters)])
-    settings = RunSettings(
-        protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
-    )
-    run = project.store.runs.create(settings, ["x"])
-    values = {"a": True, "b": True}
-    asyncio.run(store_debate(project, run.run_id, "x", {"annotator": values}, values))
-    session = sample_world.session_on(project)
+    raters = {"x": both("ab"), "y": both("a"), "z": {"a": False}}
+    session, run = sample_world.annotated(project, sample_world.CODEBOOK, {"x": raters}, {"x": both("ab")})
     # Alpha has a majority of two to one; Beta is a tie and has no reference.
     report = evaluation.evaluate(session, run)
     assert "gold is the majority of x, y and z" in report.describe_basis()
@@ -375,22 +353,21 @@ def choice_run(project):
     )
     run = project.store.runs.create(make_settings(codebook), list(labels))
 
-    async def debates():
-        for id, (_, extractor, judge) in labels.items():
-            lists = {"extractor": {"label": extractor}, "critic": None, "judge": {"label": judge}}
-            await store_debate(project, run.run_id, id, lists, {"label": judge})
+    def debate(id, extractor, judge):
+        lists = {"extractor": {"label": extractor}, "critic": None, "judge": {"label": judge}}
+        return store_debate(project, run.run_id, id, lists, {"label": judge})
 
-    asyncio.run(debates())
+    store_debates(debate(id, extractor, judge) for id, (_, extractor, judge) in labels.items())
     return run.run_id
 
 
 def test_steps_that_undo_each_other_are_reported(project):
     # On y the critic introduces an error and the judge returns to the answer of the extractor.
     codebook = Codebook(labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
-    project.store.documents.add([Document("y", {"text": "t"}, gold={"gold": sample_world.both("a")})])
+    project.store.documents.add([Document("y", {"text": "t"}, gold={"gold": both("a")})])
     run = project.store.runs.create(make_settings(codebook), ["y"])
-    lists = {role: sample_world.both(labels) for role, labels in (("extractor", "a"), ("critic", "ab"), ("judge", "a"))}
-    asyncio.run(store_debate(project, run.run_id, "y", lists, sample_world.both("a")))
+    lists = {role: both(labels) for role, labels in (("extractor", "a"), ("critic", "ab"), ("judge", "a"))}
+    asyncio.run(store_debate(project, run.run_id, "y", lists, both("a")))
     text = "".join(part for part, _ in summary(debate_effect(sample_world.session_on(project), run)))
     assert text.startswith(
         "The debate changed no label from wrong to correct or back: exactly as many correct as the extractor alone."
@@ -414,20 +391,10 @@ def test_choice_flips_are_counted_by_true_label(project):
 
 def test_scores_of_a_choice(project):
     codebook = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
-    gold = {"x": "s", "y": "s", "z": "p"}
-    project.store.documents.add(
-        Document(id, {"text": "t"}, gold={"gold": {"label": label}}) for id, label in gold.items()
-    )
-    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
-    run = project.store.runs.create(settings, list(gold))
-
-    async def debates():
-        await store_debate(project, run.run_id, "x", {"annotator": {"label": "s"}}, {"label": "s"})
-        await store_debate(project, run.run_id, "y", {"annotator": {"label": "p"}}, {"label": "p"})
-        await store_debate(project, run.run_id, "z", {"annotator": None}, {"label": None})
-
-    asyncio.run(debates())
-    report = report_of(sample_world.session_on(project), run.run_id)
+    gold = {id: {"gold": {"label": label}} for id, label in {"x": "s", "y": "s", "z": "p"}.items()}
+    verdicts = {id: {"label": label} for id, label in {"x": "s", "y": "p", "z": None}.items()}
+    session, run = sample_world.annotated(project, codebook, gold, verdicts)
+    report = report_of(session, run.run_id)
     assert (report["n"], report["excluded"], report["accuracy"]) == (2, 1, 0.5)
     assert report["confusion"] == {"Sport": {"Sport": 1, "Politics": 1}, "Politics": {"Sport": 0, "Politics": 0}}
     assert report["labels"]["Politics"]["f1"] is None
@@ -473,50 +440,33 @@ def test_overlap_with_another_field_survives_replaced_documents(project):
 def test_confusion_matrix_has_the_points_of_the_dimensions_own_scale(project):
     labels = (Label(name="Clarity", id="c", scale=Scale(min=0, max=2)), Label(name="Overall", id="o"))
     codebook = Codebook(kind="rating", labels=labels)
-    project.store.documents.add([Document("d", {"text": "t"}, gold={"gold": {"c": 0, "o": 5}})])
-    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
-    run = project.store.runs.create(settings, ["d"])
-    values = {"c": 2, "o": 4}
-    asyncio.run(store_debate(project, run.run_id, "d", {"annotator": values}, values))
-    session, done = sample_world.session_on(project), project.store.runs.get(run.run_id)
-    assert evaluation.rating_confusion(session, done, "c") == ((0, 0, 1), (0, 0, 0), (0, 0, 0))
-    matrix = evaluation.rating_confusion(session, done, "o")
+    gold, verdicts = {"d": {"gold": {"c": 0, "o": 5}}}, {"d": {"c": 2, "o": 4}}
+    session, run = sample_world.annotated(project, codebook, gold, verdicts)
+    assert evaluation.rating_confusion(session, run, "c") == ((0, 0, 1), (0, 0, 0), (0, 0, 0))
+    matrix = evaluation.rating_confusion(session, run, "o")
     assert (len(matrix), matrix[4][3]) == (5, 1)
 
 
 def test_confusion_matrix_of_ratings_counts_the_scored_documents_and_rounds_halves_up(project):
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"), Label(name="Overall", id="o")))
     gold = {"ann": {"c": 2, "o": 4}, "ben": {"c": 3, "o": 5}}
-    project.store.documents.add([Document(id, {"text": "t"}, gold=gold) for id in ("d", "e")])
-    run = project.store.runs.create(make_settings(codebook), ["d", "e"])
-    read, partly_read = {"c": 2.5, "o": 1}, {"c": 1, "o": None}
-    store_debates(
-        store_debate(project, run.run_id, id, {"judge": values}, values)
-        for id, values in (("d", read), ("e", partly_read))
-    )
-    session, done = sample_world.session_on(project), project.store.runs.get(run.run_id)
-    assert evaluation.evaluate(session, done).scores.labels["Clarity"].n == 1
-    points = {item: np.argwhere(evaluation.rating_confusion(session, done, item)).tolist() for item in codebook.items}
+    verdicts = {"d": {"c": 2.5, "o": 1}, "e": {"c": 1, "o": None}}
+    session, run = sample_world.annotated(project, codebook, dict.fromkeys(verdicts, gold), verdicts)
+    assert evaluation.evaluate(session, run).scores.labels["Clarity"].n == 1
+    points = {item: np.argwhere(evaluation.rating_confusion(session, run, item)).tolist() for item in codebook.items}
     assert points == {"c": [[2, 2]], "o": [[4, 0]]}, "2.5 is 3, 4.5 is 5"
 
 
 def test_ratings_are_scored_against_the_mean_of_several_raters(project):
     # The mean of the raters is the reference; the report also has each rater, their median and their agreement.
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
-    gold = [{"ann": 1, "bob": 2, "cy": 3}, {"ann": 5, "bob": 5, "cy": 2}, {"ann": 3, "bob": 4}]
-    project.store.documents.add(
-        Document(f"d{n}", {"text": "t"}, gold={rater: {"c": value} for rater, value in ratings.items()})
-        for n, ratings in enumerate(gold)
-    )
-    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
-    run = project.store.runs.create(settings, ["d0", "d1", "d2"])
-
-    async def debates():
-        for n, rated in enumerate((2, 4, 3)):
-            await store_debate(project, run.run_id, f"d{n}", {"annotator": {"c": rated}}, {"c": rated})
-
-    asyncio.run(debates())
-    report = report_of(sample_world.session_on(project), run.run_id)
+    by_document = {"d0": (1, 2, 3), "d1": (5, 5, 2), "d2": (3, 4)}
+    gold = {
+        id: {rater: {"c": value} for rater, value in zip(("ann", "bob", "cy"), values, strict=False)}
+        for id, values in by_document.items()
+    }
+    session, run = sample_world.annotated(project, codebook, gold, {"d0": {"c": 2}, "d1": {"c": 4}, "d2": {"c": 3}})
+    report = report_of(session, run.run_id)
     # The means are 2, 4 and 3.5: an error of half a point on one of three documents.
     assert (report["n"], report["labels"]["Clarity"]["mae"]) == (3, pytest.approx(0.5 / 3))
     # The medians are 2, 5 and 3.5.
@@ -525,35 +475,27 @@ def test_ratings_are_scored_against_the_mean_of_several_raters(project):
     assert report["raters"]["ann"]["labels"]["Clarity"]["mae"] == pytest.approx((1 + 1 + 0) / 3)
     assert report["raters"]["ann"]["intervals"]["labels"]["Clarity"]["mae"] is None, "three documents are too few"
     assert -1 <= report["agreement"]["Clarity"] < 1
-    assert available_references(sample_world.session_on(project), run.run_id)["gold"] == 3, (
-        "differing ratings are averaged and not a tie"
-    )
+    assert available_references(session, run.run_id)["gold"] == 3, "differing ratings are averaged and not a tie"
 
 
 def test_tied_raters_of_a_choice_give_no_reference(project):
     labels = (Label(name="Sport", id="s"), Label(name="Politics", id="p"))
     codebook = Codebook(kind="choice", labels=labels)
     gold = {"ann": {"label": "s"}, "bob": {"label": "p"}}
-    project.store.documents.add([Document("d0", {"text": "t"}, gold=gold)])
-    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
-    run = project.store.runs.create(settings, ["d0"])
-    asyncio.run(store_debate(project, run.run_id, "d0", {"annotator": {"label": "s"}}, {"label": "s"}))
-    report = report_of(sample_world.session_on(project), run.run_id)
+    session, run = sample_world.annotated(project, codebook, {"d0": gold}, {"d0": {"label": "s"}})
+    report = report_of(session, run.run_id)
     assert (report["n"], report["accuracy"]) == (0, None), "a tie has no reference"
     assert {rater: scores["accuracy"] for rater, scores in report["raters"].items()} == {"ann": 1.0, "bob": 0.0}
     assert list(report["agreement"]) == ["label"]
-    session = sample_world.session_on(project)
-    counted = evaluation.evaluate(session, session.run(run.run_id)).describe_coverage()
+    counted = evaluation.evaluate(session, run).describe_coverage()
     assert counted == "n = 0 documents; not counted: 1 without gold or with a tie"
 
 
 def test_means_in_the_table_of_scores_differ_from_labels_in_name(project):
     codebook = Codebook(labels=(Label(name="all", id="a"), Label(name="macro", id="m")))
-    project.store.documents.add([Document("d", {"text": "t"}, gold={"gold": {"a": True, "m": False}})])
-    run = project.store.runs.create(make_settings(codebook), ["d"])
-    asyncio.run(store_debate(project, run.run_id, "d", {"judge": {"a": True, "m": False}}, {"a": True, "m": False}))
-    session, done = sample_world.session_on(project), project.store.runs.get(run.run_id)
-    table = to_table(evaluation.evaluate(session, done)).removeprefix("\ufeff")
+    values = {"a": True, "m": False}
+    session, run = sample_world.annotated(project, codebook, {"d": {"gold": values}}, {"d": values})
+    table = to_table(evaluation.evaluate(session, run)).removeprefix("\ufeff")
     names = [line["name"] for line in csv.DictReader(io.StringIO(table))]
     assert names[:2] == ["all", "macro"]
     assert {"all_2", "macro_2"} < {*names}
@@ -577,21 +519,8 @@ def test_table_of_scores_has_a_row_per_label_and_average(session, run_id):
 def test_authors_are_a_reference_in_addition_to_gold(project):
     # On x the author disagrees with two readers; y was labelled by its author only.
     reader = {"a": False, "b": False}
-    gold = {"author": sample_world.both("a"), "ann": reader, "ben": reader}
-    project.store.documents.add(
-        [
-            Document("x", {"text": "t"}, gold=gold),
-            Document("y", {"text": "u"}, gold={"author": sample_world.both("ab")}),
-        ]
-    )
-    settings = RunSettings(
-        protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
-    )
-    run = project.store.runs.create(settings, ["x", "y"])
-    values = sample_world.both("a")
-    for id in ("x", "y"):
-        asyncio.run(store_debate(project, run.run_id, id, {"annotator": values}, values))
-    session = sample_world.session_on(project)
+    gold = {"x": {"author": both("a"), "ann": reader, "ben": reader}, "y": {"author": both("ab")}}
+    session, run = sample_world.annotated(project, sample_world.CODEBOOK, gold, dict.fromkeys(gold, both("a")))
     references = available_references(session, run.run_id)
     assert references == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0, "latent": 2}
     titles = [reference_names(name).title for name in ("gold@author", "author", "gold@ann")]
@@ -604,16 +533,8 @@ def test_authors_are_a_reference_in_addition_to_gold(project):
 
 
 def test_authors_are_listed_if_only_they_labelled(project):
-    project.store.documents.add([Document("x", {"text": "t"}, gold={"author": sample_world.both("a")})])
-    settings = RunSettings(
-        protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
-    )
-    run = project.store.runs.create(settings, ["x"])
-    assert available_references(sample_world.session_on(project), run.run_id) == {
-        "gold": 1,
-        "gold@author": 1,
-        "reviewed": 0,
-    }
+    session, run = sample_world.annotated(project, sample_world.CODEBOOK, {"x": {"author": both("a")}}, {})
+    assert available_references(session, run.run_id) == {"gold": 1, "gold@author": 1, "reviewed": 0}
 
 
 def test_author_reference_without_author_labels_is_an_error(session, run_id):
@@ -680,7 +601,7 @@ def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_i
 
 def test_html_report_of_reviewed_documents_shows_exact_scores_without_intervals(project, session, run_id):
     session.run_name = lambda id: id
-    decide(session, run_id, {id: sample_world.both("a") for id in ("d0", "d1", "d2", "d3", "d5")})
+    decide(session, run_id, {id: both("a") for id in ("d0", "d1", "d2", "d3", "d5")})
     set_gold(project.store, {"d0": {"gold": {"a": True}}, "d5": {"gold": {"a label of later": True}}})
     run = session.run(run_id)
     assert evaluation.evaluate(session, run, "reviewed").basis.complete
@@ -698,10 +619,7 @@ def test_cells_labelled_by_only_one_side_are_not_scored(project):
         "d1": {"ann": {x: True, y: True}, "bob": {x: True, y: False}},
         "d2": {"ann": {x: True}, "bob": {y: True}},  # no common label
     }
-    project.store.documents.add(Document(id, {"text": "t"}, gold=values) for id, values in raters.items())
-    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
-    session = sample_world.session_on(project)
-    run = session.run(project.store.runs.create(settings, list(raters)).run_id)
+    session, run = sample_world.annotated(project, codebook, raters, {})
     report = evaluation.evaluate(session, run, "gold@ann", "gold@bob")
     result = report.scores
     assert (result.n, result.excluded) == (2, 1)
