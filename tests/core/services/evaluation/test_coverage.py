@@ -26,7 +26,7 @@ from core.stats.intervals import wilson
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
 from tests.core.services.sessions import decide
-from tests.core.store.helpers import make_settings, store_debate
+from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 
 def test_coverage_of_a_run_matches_its_scores(session, run):
@@ -138,11 +138,10 @@ def test_additional_reasons_do_not_hide_missing_references(session, run):
 def test_coverage_of_a_rerun_on_some_documents(project, session, run):
     later = project.store.runs.create(run.settings, ["d0", "d1", "d4", "d5", "d2"])
 
-    async def debates():
-        for id, present in {"d0": "a", "d1": "a", "d4": "a", "d5": "b"}.items():
-            await store_debate(project, later.run_id, id, {"judge": None}, both(present))
-
-    asyncio.run(debates())
+    store_debates(
+        store_debate(project, later.run_id, id, {"judge": None}, both(present))
+        for id, present in {"d0": "a", "d1": "a", "d4": "a", "d5": "b"}.items()
+    )
     # Counted are d0, d1, d5 (gold is not needed). d4 was unresolved in the first run, d2 waits in the rerun, and d3, d6
     # and d7 are not in the rerun.
     again = project.store.runs.get(later.run_id)
@@ -300,11 +299,7 @@ def test_documents_with_a_reference_of_other_labels_only_are_named(project):
     project.store.documents.add(Document(id, {"text": id}, gold={"gold": values}) for id, values in gold.items())
     run_id = project.store.runs.create(make_settings(sample_world.CODEBOOK), list(gold)).run_id
 
-    async def debates() -> None:
-        for id in gold:
-            await store_debate(project, run_id, id, {"judge": None}, both("a"))
-
-    asyncio.run(debates())
+    store_debates(store_debate(project, run_id, id, {"judge": None}, both("a")) for id in gold)
     session = sample_world.session_on(project)
     run = project.store.runs.get(run_id)
     errors = error_analysis.of_label(session, run, "a")

@@ -155,11 +155,10 @@ def test_differences_equal_the_difference_of_the_columns(world):
     # A third run without a verdict on d0 leaves d0 out of every column and pair.
     third = session.store.runs.create(make_settings(sample_world.CODEBOOK), list(GOLD)).run_id
 
-    async def debates():
-        for id, present in list(SECOND.items())[1:]:
-            await store_debate(session.project, third, id, {"judge": None}, both(present))
-
-    asyncio.run(debates())
+    store_debates(
+        store_debate(session.project, third, id, {"judge": None}, both(present))
+        for id, present in list(SECOND.items())[1:]
+    )
     check_differences(session, [*runs, third])
     assert {column["n"] for column in comparison_report(session, [*runs, third])["columns"]} == {3}
 
@@ -182,11 +181,10 @@ def test_identical_runs_on_few_documents_may_differ_on_others(world):
     settings = make_settings(sample_world.CODEBOOK)
     identical = session.store.runs.create(settings, list(GOLD)).run_id
 
-    async def debates():
-        for id, present in FIRST.items():
-            await store_debate(session.project, identical, id, {"extractor": both("ab"), "judge": None}, both(present))
-
-    asyncio.run(debates())
+    store_debates(
+        store_debate(session.project, identical, id, {"extractor": both("ab"), "judge": None}, both(present))
+        for id, present in FIRST.items()
+    )
     result = comparison_report(session, [first, identical])
     assert result["sentence"].startswith("No significant difference between ")
     assert "on 4 shared documents: 0.0 points macro F1, 95% interval −" in result["sentence"]
@@ -266,13 +264,10 @@ def test_canary_run_repeats_documents_of_a_run(world, monkeypatch):
     after_deletion = model_drift.start_canary_run(session, run)
     assert after_deletion.settings.iteration > later.settings.iteration, "replies of deleted runs are kept"
 
-    async def debates():
-        for id in ids:
-            await store_debate(
-                session.project, again.run_id, id, {"judge": None}, both(SECOND[id]), served_model="m-2026-11"
-            )
-
-    asyncio.run(debates())
+    store_debates(
+        store_debate(session.project, again.run_id, id, {"judge": None}, both(SECOND[id]), served_model="m-2026-11")
+        for id in ids
+    )
     assert annotation_arrays.ranked_runs(session)[0].run_id not in {
         row.run_id for row in model_drift.canary_runs(session, run)
     }
