@@ -219,16 +219,8 @@ def reviewed_sample(session: ProjectSession, run: RunRow, *other_verdicts: Grid)
     assert design.auxiliary is not None
     population: Mask = design.auxiliary[:, 0] > 0
     is_kept: Mask = np.all(~np.isnan(loaded.reference[design.order]), axis=1)
-    return ReviewedSample(
-        loaded.documents,
-        loaded.reference,
-        loaded.verdicts,
-        design,
-        design.sample,
-        design.order,
-        is_kept,
-        population,
-    )
+    values = loaded.documents, loaded.reference, loaded.verdicts
+    return ReviewedSample(*values, design, design.sample, design.order, is_kept, population)
 
 
 @cached_by_debates

@@ -313,11 +313,7 @@ def role_scores(session: ProjectSession, run: RunRow, reference: Reference = "go
 
 
 def to_json(report: EvaluationReport) -> dict[str, Any]:
-    """Return one run of ``moot evaluate --json``.
-
-    Scores are None where they are undefined. Gold by several raters adds ``raters`` and ``agreement``, and for ratings
-    ``median``. Ratings of documents with several fields add ``overlap``.
-    """
+    """Return one run of ``moot evaluate --json`` without further analyses. Scores are None where undefined."""
     settings, scores = report.run.settings, report.scores
     result = {
         "run_id": report.run.run_id,
@@ -354,11 +350,7 @@ def _overlap_json(overlap: FieldOverlap) -> dict[str, Any]:
         }
         for label, scores in overlap.labels.items()
     }
-    return {
-        "n": overlap.n,
-        **overlap.mean.named_json("mean"),
-        "labels": labels,
-    }
+    return {"n": overlap.n, **overlap.mean.named_json("mean"), "labels": labels}
 
 
 def _several_raters(session: ProjectSession, run: RunRow, annotator: str, design: Design) -> dict[str, Any]:
@@ -407,9 +399,7 @@ def _overlap(session: ProjectSession, run: RunRow, design: Design) -> dict[str, 
         overlap_by_field[name] = FieldOverlap(
             n=int(defined.sum()),
             mean=ratio(np.nan_to_num(overlaps), defined, field_design),
-            labels=score(
-                codebook, gold, np.repeat(overlaps[:, None], len(codebook.names), axis=1), design=field_design
-            ).labels,
+            labels=score(codebook, gold, np.tile(overlaps[:, None], len(codebook.names)), design=field_design).labels,
         )
     return overlap_by_field
 
@@ -437,21 +427,16 @@ def cell_documents(
         column = codebook.items.index(label_id)
         reference_value, value = CELLS[cell]
     loaded = verdict_arrays(session, run, reference)
-    references, verdicts = paired_arrays(session, run, VERDICT, reference)
-    in_cell = (references[:, column] == reference_value) & (verdicts[:, column] == value)
-    rows = np.flatnonzero(in_cell)[offset : offset + limit]
+    references, verdicts = (grid[:, column] for grid in paired_arrays(session, run, VERDICT, reference))
+    rows = np.flatnonzero((references == reference_value) & (verdicts == value))[offset : offset + limit]
     error_by: dict[str, str] = {}
     if reference_value != value and len(rows):
         steps = annotation_arrays.steps(run, stages(session, run), loaded.verdicts)
         if len(steps) > 1:
             gold, *step_codes = coded(loaded.reference, *(step.predicted for step in steps), kind=codebook.kind)
             trace = flips.trace(gold, list(zip([step.name for step in steps], step_codes, strict=True)))
-            steps_of_error = trace.error_at[rows, column].tolist()
-            error_by = {
-                loaded.documents[row]: trace.roles[step]
-                for row, step in zip(rows, steps_of_error, strict=True)
-                if step >= 0
-            }
+            steps_of_error = zip(rows, trace.error_at[rows, column].tolist(), strict=True)
+            error_by = {loaded.documents[row]: trace.roles[step] for row, step in steps_of_error if step >= 0}
     texts = session.store.documents.texts([loaded.documents[row] for row in rows])
     return [CellDocument(id, text, error_by.get(id)) for id, text in texts.items()]
 

@@ -66,10 +66,8 @@ def full_report(
 ) -> dict[str, Any]:
     """Return one run of ``moot evaluate --json``: ``scoring.to_json`` and every further analysis under its own key.
 
-    The keys are ``cost``, ``debate`` (corrections and regressions), ``panel_styles`` (of a panel that rates),
-    ``iterations``, ``calibration``, ``alternative_test`` and ``drift``, each with its ``JSON_KEYS``. Those
-    of the verdicts are None for another ``annotator``. ``errors`` adds the error analysis of each label, which reads
-    texts. Raises UsageError for an unknown reference.
+    Analyses of the verdicts are None for another ``annotator``. ``errors`` adds the error analysis of each label, which
+    reads texts. Raises UsageError for an unknown reference.
     """
 
     def of_verdicts(analysis: Callable[..., Any], *options: Any) -> Any:
@@ -97,8 +95,7 @@ def full_report(
 def role_models(session: ProjectSession, rows: Sequence[RunRow], reference: Reference = "gold") -> dict[str, Any]:
     """Return the key ``role_models`` of ``moot evaluate --json``.
 
-    It has the scores of each model in each role, in the latest of these runs, and a recommendation for each role of the
-    last run's protocol.
+    It has the scores of each model in each role, and a recommendation for each role of the last run's protocol.
     """
     runs = model_recommendations.comparable_runs(session, rows[-1], rows) if rows else ()
     roles = tuple(rows[-1].settings.role_models) if rows else ()

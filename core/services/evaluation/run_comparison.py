@@ -271,10 +271,9 @@ def comparison_report(
 ) -> dict[str, Any]:
     """Return the output of ``moot compare --json``. Differences are second minus first, shares are from 0 to 1.
 
-    For two runs: ``runs documents shared same reports n macro_f1 micro_f1 accuracy labels mcnemar sentence``, and also
-    ``tests``, ``outcomes``, ``changes`` and ``columns``. For more runs, ``pairs`` contains these for each run against
-    the first, and ``cochran`` is the test for any difference. Without a reference label on a shared document, n is 0
-    and only results from the verdicts are included. Raises UsageError like ``comparison``.
+    For more than two runs, ``pairs`` contains the results of each run against the first, and ``cochran`` is the test
+    for any difference. Without a reference label on a shared document, n is 0 and only results from the verdicts are
+    included. Raises UsageError like ``comparison``.
     """
     compared = comparison(session, run_ids, reference, margin)
     first, *others = compared.verdicts
@@ -425,10 +424,9 @@ def leaderboard_references(session: ProjectSession) -> dict[Reference, int]:
 
 
 def _row(session: ProjectSession, run: RunRow, reference: Reference) -> LeaderboardRow:
-    row = LeaderboardRow(run, configuration(run.settings, run.documents), cost_of_run(session, run))
-    if not run.verdicts or not (report := evaluate(session, run, reference)).n:
-        return row
-    return replace(row, report=report)
+    report = evaluate(session, run, reference) if run.verdicts else None
+    scored = report if report is not None and report.n else None
+    return LeaderboardRow(run, configuration(run.settings, run.documents), cost_of_run(session, run), scored)
 
 
 def _rank(row: LeaderboardRow) -> tuple[bool, float]:
