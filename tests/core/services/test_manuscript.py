@@ -81,12 +81,11 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
     assert "of the 80 documents are about Clean & tidy (95% interval" in str(built.sections["Results"][-1])
 
 
-def test_methods_name_the_raters_and_their_agreement(tmp_path: Path) -> None:
+def test_methods_name_the_raters_and_their_agreement(workspace: Workspace, tmp_path: Path) -> None:
     book = Codebook(
         kind="choice", labels=(Label(name="Bath", keywords=("bath",)), Label(name="Staff", keywords=("staff",)))
     )
     ids = [label.id for label in book.labels]
-    workspace = Workspace()
     session = workspace.open(tmp_path / "p.duckdb")
     session.store.documents.add(
         [
@@ -106,13 +105,12 @@ def test_methods_name_the_raters_and_their_agreement(tmp_path: Path) -> None:
     assert isinstance(table, ManuscriptTable)
     assert table.caption.endswith("n: documents with the reference and a verdict")
     agreement = evaluate(session, run).agreement["label"].value
-    workspace.close()
     assert reference.startswith("The reference is gold, the value that ann and ben share (n = 6 documents; not ")
     assert "over documents. Where the raters differ (6 values), there is no gold. Krippendorff's" in reference
     assert f"Krippendorff's alpha of the raters, with 95% intervals: {format_number(agreement)} (" in reference
 
 
-def test_methods_count_ties_and_explain_n_by_label(tmp_path: Path) -> None:
+def test_methods_count_ties_and_explain_n_by_label(workspace: Workspace, tmp_path: Path) -> None:
     answers: dict[str, list[dict[str, Any]]] = {
         "d0": [{"a": True, "b": True}, {"a": True, "b": True}, {"a": False, "b": True}],
         "d1": [{"a": False, "b": False}, {"a": False, "b": True}],
@@ -123,12 +121,10 @@ def test_methods_count_ties_and_explain_n_by_label(tmp_path: Path) -> None:
         Document(name, {"text": f"the bath {name}"}, gold=dict(zip(("ann", "ben", "cy"), values, strict=False)))
         for name, values in answers.items()
     ]
-    workspace = Workspace()
     session = workspace.open(tmp_path / "p.duckdb")
     session.store.documents.add(documents)
     session.store.codebooks.save(book)
     paper = manuscript.build(session, annotate(session))
-    workspace.close()
     reference, table = str(paper.sections["Methods"][1]), paper.sections["Results"][1]
     assert "gold, the majority of ann, ben and cy (n = 3 documents)." in reference
     assert "Where the raters tie (1 value), there is no gold." in reference
@@ -139,9 +135,8 @@ def test_methods_count_ties_and_explain_n_by_label(tmp_path: Path) -> None:
     assert table.caption.endswith("because some of the 3 documents lack one of them on some labels")
 
 
-def test_main_score_is_repeated_with_documents_without_a_verdict_as_wrong(tmp_path: Path) -> None:
+def test_main_score_is_repeated_with_documents_without_a_verdict_as_wrong(workspace: Workspace, tmp_path: Path) -> None:
     labels = (Label(name="Bath", keywords=("bath",), id="a"), Label(name="Staff", keywords=("staff",), id="b"))
-    workspace = Workspace()
     session = workspace.open(tmp_path / "p.duckdb")
     session.store.documents.add(
         Document(text, {"text": text}, gold={"gold": {CHOICE_ITEM: label}})
@@ -149,7 +144,6 @@ def test_main_score_is_repeated_with_documents_without_a_verdict_as_wrong(tmp_pa
     )
     session.store.codebooks.save(Codebook(kind="choice", labels=labels))
     table = manuscript.build(session, annotate(session)).sections["Results"][0]
-    workspace.close()
     assert isinstance(table, ManuscriptTable)
     scores = {name: str(value).split()[0] for name, value in table.rows}
     assert scores["Macro F1"] == "1.000"
@@ -157,14 +151,12 @@ def test_main_score_is_repeated_with_documents_without_a_verdict_as_wrong(tmp_pa
     assert scores["Macro F1, documents without a verdict as wrong"] == "0.833"
 
 
-def test_labels_by_the_authors_are_named_with_their_source(tmp_path: Path) -> None:
-    workspace = Workspace()
+def test_labels_by_the_authors_are_named_with_their_source(workspace: Workspace, tmp_path: Path) -> None:
     session = workspace.open(tmp_path / "p.duckdb")
     session.store.documents.add([Document("a", {"text": "the clean bath"}, gold={"author": {CLEAN: True}})])
     session.store.codebooks.save(BOOK)
     run = annotate(session)
     gold, authors = manuscript.build(session, run), manuscript.build(session, run, "author")
-    workspace.close()
     assert "ma_authors" not in gold.bibliography
     assert "ma_authors" in authors.bibliography
     assert "the labels of the authors of the texts (Ma et al., 2025)" in str(authors.sections["Methods"][1])
