@@ -124,18 +124,16 @@ class Statements:
 
     def read(self, line: str) -> bool:
         """Read one line. Return False for a line without any statement. Raises ``Unreadable``; nothing is read then."""
-        before = (
-            {item: set(values) for item, values in self.values.items()},
-            set(self.explicit),
-            self.none,
-            self.heading,
-        )
+        before = set(self.explicit), self.none, self.heading
         self.line_values = {}
         try:
-            return self._row(line) if self._in_table(line) else self._line(line)
+            is_statement = self._row(line) if self._in_table(line) else self._line(line)
         except Unreadable:
-            self.values, self.explicit, self.none, self.heading = before
+            self.explicit, self.none, self.heading = before
             raise
+        for item, values in self.line_values.items():
+            self.values.setdefault(item, set()).update(values)
+        return is_statement
 
     @property
     def contradicted(self) -> list[str]:
@@ -149,8 +147,7 @@ class Statements:
         )
 
     def state(self, item: str, value: Answer, *, explicit: bool = True) -> None:
-        """Note that the reply states this value for a label; ``explicit`` if the label is named with it."""
-        self.values.setdefault(item, set()).add(value)
+        """Note that a line states this value for a label; ``explicit`` if the label is named with it."""
         self.line_values.setdefault(item, set()).add(value)
         if explicit:
             self.explicit.add(item)

@@ -334,7 +334,7 @@ class LabelsReader(ReplyReader):
                 if not is_read:
                     foreign_names.append(str(name))
             none = none or name_statements.none
-            for item_named, values in name_statements.values.items():
+            for item_named, values in name_statements.line_values.items():
                 stated = {None if None in (answer, value) else (value == answer) == side for value in values}
                 statements.values.setdefault(item_named, set()).update(stated)
         if foreign_names:
