@@ -21,7 +21,7 @@ from core.files import shipped_folder
 from core.hashing import digest
 from core.prompts import rendering, sandbox
 from core.prompts.rendering import Parts, RenderError
-from core.runs import Template as FrozenTemplate
+from core.runs import Template
 
 SHARED = "shared"
 OWN = "own"
@@ -58,7 +58,7 @@ class Message:
     content: str
 
 
-def shipped_templates(protocol: str, variant: str = "") -> dict[str, FrozenTemplate]:
+def shipped_templates(protocol: str, variant: str = "") -> dict[str, Template]:
     """Return the newest shipped template of each role of a protocol and of the shared texts, by role or shared name.
 
     Templates in the folder of a ``variant`` (``prompts/ecj/paper``) replace those of the same name. Raises PromptError
@@ -70,7 +70,7 @@ def shipped_templates(protocol: str, variant: str = "") -> dict[str, FrozenTempl
     return {**shared_templates(), **templates, **(_latest_versions(f"{protocol}/{variant}") if variant else {})}
 
 
-def shared_templates() -> dict[str, FrozenTemplate]:
+def shared_templates() -> dict[str, Template]:
     """Return the newest version of each text that all protocols use, by name."""
     return dict(_latest_versions(SHARED))
 
@@ -83,9 +83,7 @@ def slot_name(name: str) -> str:
     return _VERSION.sub("", name.removeprefix(f"{OWN}/"))
 
 
-def replace_templates(
-    templates: Mapping[str, FrozenTemplate], replacements: Mapping[str, FrozenTemplate]
-) -> dict[str, FrozenTemplate]:
+def replace_templates(templates: Mapping[str, Template], replacements: Mapping[str, Template]) -> dict[str, Template]:
     """Return the templates with the ``replacements`` (by slot) in place of the versions with the same slot."""
     return {key: replacements.get(slot_name(template.name), template) for key, template in templates.items()}
 
@@ -105,7 +103,7 @@ def _without_tags(text: str) -> str:
 
 
 def variables(
-    codebook: Codebook, document: Document, templates: Mapping[str, FrozenTemplate] | None = None
+    codebook: Codebook, document: Document, templates: Mapping[str, Template] | None = None
 ) -> dict[str, Any]:
     """Return the variables that every template may use.
 
@@ -138,17 +136,17 @@ def _column_name(name: str) -> str:
     return _without_tags(" ".join(name.split()))[:_MAX_NAME_CHARACTERS]
 
 
-def is_shipped(template: FrozenTemplate) -> bool:
+def is_shipped(template: Template) -> bool:
     """Return True if the text is that of a shipped template, whatever its name is."""
     return template.text in _shipped_texts()
 
 
-def render_text(template: FrozenTemplate, values: Mapping[str, Any]) -> str:
+def render_text(template: Template, values: Mapping[str, Any]) -> str:
     """Render a template without parts. Raises PromptError."""
     return "".join(text for _, text in _render(template, values, parts=False))
 
 
-def render(template: FrozenTemplate, values: Mapping[str, Any]) -> tuple[Message, ...]:
+def render(template: Template, values: Mapping[str, Any]) -> tuple[Message, ...]:
     """Render a template with parts to chat messages.
 
     Raises PromptError for bad syntax, unknown variables, forbidden access, a template without a user message, and one
@@ -160,7 +158,7 @@ def render(template: FrozenTemplate, values: Mapping[str, Any]) -> tuple[Message
     return messages
 
 
-def _render(template: FrozenTemplate, values: Mapping[str, Any], *, parts: bool) -> Parts:
+def _render(template: Template, values: Mapping[str, Any], *, parts: bool) -> Parts:
     """Render a shipped template in this process, any other text in a sandboxed process, whatever its name is."""
     fill = rendering.render_parts if is_shipped(template) else sandbox.render_parts
     try:
@@ -175,12 +173,12 @@ def _render(template: FrozenTemplate, values: Mapping[str, Any], *, parts: bool)
 
 
 @lru_cache(maxsize=64)
-def _latest_versions(folder: str) -> Mapping[str, FrozenTemplate]:
+def _latest_versions(folder: str) -> Mapping[str, Template]:
     paths = (shipped_folder("prompts") / folder).glob("*.md")
     versions = [(int(match["number"]), match["role"], path) for path in paths if (match := _FILE.match(path.name))]
     newest = {role: path for _, role, path in sorted(versions)}
     return {
-        role: FrozenTemplate(name=f"{folder}/{path.stem}", text=path.read_text(encoding="utf-8"))
+        role: Template(name=f"{folder}/{path.stem}", text=path.read_text(encoding="utf-8"))
         for role, path in newest.items()
     }
 
@@ -191,7 +189,7 @@ def _shipped_texts() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1024)  # debates about single labels have a part of the codebook each
-def _constant_variables(codebook: Codebook, blocks: tuple[tuple[str, FrozenTemplate], ...]) -> dict[str, Any]:
+def _constant_variables(codebook: Codebook, blocks: tuple[tuple[str, Template], ...]) -> dict[str, Any]:
     """Return the variables that are the same for every document of a run."""
     thing, things = _THINGS[codebook.kind]
     variables = {
