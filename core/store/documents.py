@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from core.store.rows import (
 from core.store.write_queue import Repository
 
 CHUNK = 10_000
-"""Documents inserted at once."""
+"""Documents read between two reports of the progress."""
 
 _DOCUMENT_COLUMNS = (
     "id", "position", "import_id", "field", "text", "context", "words", "source", "group_name", "group_order",
@@ -123,17 +123,17 @@ class Documents(Repository):
         group, order or source column). ``progress`` is called with the number of documents read so far. Raises
         InputError if the project has or had one of the documents with a different text.
         """
-        chunks = _read_chunks(documents, progress)
+        rows, gold = _tables(documents, progress)
 
         def write(cursor: Cursor) -> Import:
-            with incoming(cursor, _texts(chunks)):
+            with incoming(cursor, rows):
                 conflict = _conflict(cursor, _reused_ids(cursor))
             if conflict:
                 raise InputError(
                     f"{self._connection.path.name} has or had {conflict}.",
                     "Restore the text in the file, replace all documents, or use another id column or project.",
                 )
-            return _add_import(cursor, file_name, options, chunks, rejected, {})
+            return _add_import(cursor, file_name, options, rows, gold, rejected, {})
 
         return self._writer.do(write)
 
@@ -151,20 +151,17 @@ class Documents(Repository):
         Runs and reviews stay, but never apply to another text: documents whose id has some of another text get one of
         ``new_ids``. ``counts`` of the returned import also has ``replaced`` and ``new_ids``.
         """
-        chunks = _read_chunks(documents, progress)
+        rows, gold = _tables(documents, progress)
 
         def write(cursor: Cursor) -> Import:
-            with incoming(cursor, _texts(chunks)):
+            with incoming(cursor, rows):
                 new_ids = _new_ids(cursor)
             cursor.execute(f"INSERT OR REPLACE INTO replaced_texts {_TEXT_DIGESTS}")
             cursor.execute("DELETE FROM gold")
             cursor.execute("DELETE FROM documents")
-            tables = [
-                (_with_new_ids(rows, "id", new_ids), _with_new_ids(gold, "document_id", new_ids))
-                for rows, gold in chunks
-            ]
+            tables = _with_new_ids(rows, "id", new_ids), _with_new_ids(gold, "document_id", new_ids)
             counts = {"replaced": True, "new_ids": len(new_ids)}
-            return _add_import(cursor, file_name, options, tables, rejected, counts)
+            return _add_import(cursor, file_name, options, *tables, rejected, counts)
 
         return self._writer.do(write)
 
@@ -190,7 +187,7 @@ class Documents(Repository):
                 {"dropped": list(dropped), "raters": list(raters), "documents": list(documents)},
             )
             found = cursor.execute("SELECT id FROM documents WHERE id IN (SELECT unnest(?))", [list(gold)]).fetchall()
-            insert(cursor, "gold", _GOLD_COLUMNS, _gold_rows((id, gold[id]) for (id,) in found))
+            insert(cursor, "gold", _GOLD_COLUMNS, [row for (id,) in found for row in _gold_rows(id, gold[id])])
 
         self._writer.do(write)
 
@@ -407,27 +404,26 @@ def document_of(row: Sequence[Any], gold: Mapping[str, Mapping[str, Value]]) -> 
 def insert_documents(cursor: Cursor, documents: Sequence[Document]) -> None:
     """Add documents inside a transaction of the writer, without an import."""
     if documents:
-        _add_chunk(cursor, None, *_tables(documents))
+        _add_documents(cursor, None, *_tables(documents))
 
 
 def _add_import(
     cursor: Cursor,
     file_name: str,
     options: Mapping[str, Any] | None,
-    tables: Sequence[tuple[Columns, Columns]],
+    documents: Columns,
+    gold: Columns,
     rejected: Sequence[Rejected],
     more_counts: Mapping[str, Any],
 ) -> Import:
     """Add the columns of documents and of their gold as one import and return it."""
     number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
-    read = sum(len(documents["id"]) for documents, _ in tables)
-    column_conflicts = sum(_complete_documents(cursor, documents) for documents, _ in tables)
-    chunks = [_add_chunk(cursor, number, *table) for table in tables]
-    added = sum(documents for documents, _ in chunks)
+    column_conflicts = _complete_documents(cursor, documents)
+    added, gold_conflicts = _add_documents(cursor, number, documents, gold)
     counts = {
         "documents": added,
-        "repeated": read - added,
-        "gold_conflicts": sum(conflicts for _, conflicts in chunks),
+        "repeated": len(documents["id"]) - added,
+        "gold_conflicts": gold_conflicts,
         "rejected": len(rejected),
         **({"column_conflicts": column_conflicts} if column_conflicts else {}),
         **more_counts,
@@ -514,44 +510,26 @@ def _text_columns(documents: Iterable[Document]) -> Columns:
     return columns_of(_TEXT_COLUMNS, [(document.id, *_fields(document)) for document in documents])
 
 
-def _texts(chunks: Sequence[tuple[Columns, Columns]]) -> Columns:
-    """Return the text columns of all chunks."""
-    return {name: np.concatenate([rows[name] for rows, _ in chunks] or [np.empty(0, object)]) for name in _TEXT_COLUMNS}
-
-
-def _read_chunks(
-    documents: Iterable[Document], progress: Callable[[int], None] | None
-) -> list[tuple[Columns, Columns]]:
-    """Return the columns of documents and of their gold in chunks."""
-    stream = iter(documents)
-    chunks: list[tuple[Columns, Columns]] = []
-    read = 0
-    while chunk := list(islice(stream, CHUNK)):
-        chunks.append(_tables(chunk))
-        read += len(chunk)
-        if progress is not None:
-            progress(read)
-    return chunks
-
-
-def _tables(documents: Sequence[Document]) -> tuple[Columns, Columns]:
-    rows = []
-    for number, document in enumerate(documents):
+def _tables(documents: Iterable[Document], progress: Callable[[int], None] | None = None) -> tuple[Columns, Columns]:
+    """Return the columns of documents and of their gold."""
+    rows: list[tuple[Any, ...]] = []
+    gold: list[tuple[Any, ...]] = []
+    for document in documents:
         name, text, context = _fields(document)
         words, source = len(text.split()), dump(document.source)
-        rows.append((document.id, number, 0, name, text, context, words, source, document.group, document.order))
-    return columns_of(_DOCUMENT_COLUMNS, rows), columns_of(
-        _GOLD_COLUMNS, _gold_rows((document.id, document.gold) for document in documents)
-    )
+        rows.append((document.id, len(rows), 0, name, text, context, words, source, document.group, document.order))
+        gold += _gold_rows(document.id, document.gold)
+        if progress is not None and len(rows) % CHUNK == 0:
+            progress(len(rows))
+    if progress is not None and len(rows) % CHUNK:
+        progress(len(rows))
+    return columns_of(_DOCUMENT_COLUMNS, rows), columns_of(_GOLD_COLUMNS, gold)
 
 
-def _gold_rows(gold: Iterable[tuple[str, Mapping[str, Mapping[str, Value]]]]) -> list[tuple[str, str, str, str | None]]:
-    return [
-        (document_id, rater, item, value_text(value))
-        for document_id, raters in gold
-        for rater, values in raters.items()
-        for item, value in values.items()
-    ]
+def _gold_rows(document_id: str, gold: Mapping[str, Mapping[str, Value]]) -> Iterator[tuple[Any, ...]]:
+    for rater, values in gold.items():
+        for item, value in values.items():
+            yield document_id, rater, item, value_text(value)
 
 
 def _complete_documents(cursor: Cursor, documents: Columns) -> int:
@@ -593,7 +571,7 @@ def _are_equal_cells(cell: Any, other: Any) -> bool:
         return bool(text.casefold() == ("" if value is None else str(value).casefold()))
 
 
-def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: Columns) -> tuple[int, int]:
+def _add_documents(cursor: Cursor, import_id: int | None, documents: Columns, gold: Columns) -> tuple[int, int]:
     """Add new documents and gold; return the numbers of documents added and of different existing gold values."""
     with incoming(cursor, documents):
         ((added,),) = cursor.execute(

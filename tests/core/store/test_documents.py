@@ -139,7 +139,7 @@ def test_gold_of_another_text_is_never_added_to_a_document(project):
     assert project.store.documents.get("1").gold == {"ann": {"a": True}, "bob": {"a": False}}
 
 
-def test_chunks_keep_order_and_report_progress(project, monkeypatch):
+def test_documents_keep_their_order_and_progress_is_reported(project, monkeypatch):
     monkeypatch.setattr("core.store.documents.CHUNK", 7)
     seen = []
     project.store.documents.add((document for document in make_documents(20)), progress=seen.append)
