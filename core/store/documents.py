@@ -53,9 +53,6 @@ STATE = f"(SELECT max(id) FROM imports), (SELECT count(*) FROM documents), (SELE
 _DIGEST = """sha256(text) || CASE WHEN json_array_length(json_keys(context)) > 0
     THEN ':' || sha256(array_to_string(json_extract_string(context, '$.*'), chr(31))) ELSE '' END"""
 """SQL of the digest of all text fields: that of the text, and a colon and that of its context if it has one."""
-_HAS_TEXT_DIGESTS = """SELECT EXISTS (FROM run_documents) OR EXISTS (FROM run_precedents)
-    OR EXISTS (FROM events WHERE document_id IS NOT NULL)"""
-"""SQL that is true if ``_TEXT_DIGESTS`` has rows, in a fraction of the time of a query on them."""
 _TEXT_DIGESTS = f"""
 SELECT document_id, CASE WHEN starts_with(digest, current || ':') THEN digest ELSE coalesce(current, digest, '') END
     AS digest
@@ -327,11 +324,8 @@ class Documents(Repository):
 
     def file_name(self, document_id: str) -> str:
         """Return the name of the file that a document was imported from; empty if it has none or does not exist."""
-        names = self._connection.column(
-            "SELECT file_name FROM documents JOIN imports ON imports.id = import_id WHERE documents.id = ?",
-            [document_id],
-        )
-        return str(names[0] or "") if names else ""
+        query = "SELECT file_name FROM documents JOIN imports ON imports.id = import_id WHERE documents.id = ?"
+        return self._connection.value(query, [document_id]) or ""
 
     def gold_counts(self) -> list[tuple[str, str, Value, int]]:
         """Return (rater, item, value, documents) for every gold value, sorted."""
@@ -438,8 +432,6 @@ def _add_import(
 
 def _reused_ids(cursor: Cursor) -> dict[str, str]:
     """Return the digests of incoming documents whose id has runs or reviews of another text, by id."""
-    if not scalar(cursor, _HAS_TEXT_DIGESTS):
-        return {}
     rows = cursor.execute(
         f"SELECT id, {_DIGEST} AS wanted, digest "
         f"FROM (FROM incoming ANTI JOIN documents stored ON incoming.id = stored.id AND {_SAME_TEXT}) "
@@ -587,7 +579,5 @@ def _add_documents(cursor: Cursor, import_id: int | None, documents: Columns, go
             f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD_COLUMNS)} FROM incoming "
             "ANTI JOIN gold USING (document_id, rater, item)"
         )
-        if added == len(documents["id"]):  # so no document had gold before
-            return added, 0
         differing = "FROM incoming JOIN gold USING (document_id, rater, item) WHERE incoming.value <> gold.value"
         return added, scalar(cursor, f"SELECT count(*) {differing}")

@@ -92,8 +92,7 @@ class SamplingFrames(Repository):
             "WHERE run_documents.run_id = $run ORDER BY position",
             {"run": run_id, "frame_run": frame_run, "frame": frame},
         )
-        sizes: npt.NDArray[np.float64] = columns["size"]
-        return sizes
+        return columns["size"]
 
     def decided_before(self, setting: str, run_id: str) -> int:
         """Return how many documents of a run were decided before a project setting was last changed."""

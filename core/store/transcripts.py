@@ -98,14 +98,14 @@ class Transcripts(ReadRepository):
 
     def open_turns(self, run_id: str, limit: int) -> list[Turn]:
         """Return the turns of the first ``limit`` debates of a run that have turns and no verdict."""
-        rows = self._connection.rows(
+        ids = self._connection.column(
             "SELECT document_id FROM run_documents SEMI JOIN "
             "(FROM turns WHERE run_id = $run AND NOT superseded) USING (document_id) ANTI JOIN "
             "(FROM verdicts WHERE run_id = $run) USING (document_id) "
             "WHERE run_id = $run ORDER BY position LIMIT $limit",
             {"run": run_id, "limit": limit},
         )
-        return self.of(run_id, [document_id for (document_id,) in rows])
+        return self.of(run_id, ids)
 
     def verdict(self, run_id: str, document_id: str) -> VerdictReached | None:
         """Return the verdict on a document, None before the debate has ended."""
