@@ -346,7 +346,6 @@ def _narrowed(codebook: Codebook, label_id: str) -> Codebook:
 
 
 def _with_ids(labels: Iterable[Label], used_ids: set[str]) -> Iterable[Label]:
-    """Yield labels with ids and colours for those without."""
     for index, label in enumerate(labels):
         update: dict[str, Any] = {}
         if not label.id:

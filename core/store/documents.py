@@ -410,7 +410,6 @@ def _add_import(
     rejected: Sequence[Rejected],
     more_counts: Mapping[str, Any],
 ) -> Import:
-    """Add the columns of documents and of their gold as one import and return it."""
     number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
     column_conflicts = _complete_documents(cursor, documents)
     added, gold_conflicts = _add_documents(cursor, number, documents, gold)
@@ -503,7 +502,6 @@ def _text_columns(documents: Iterable[Document]) -> Columns:
 
 
 def _tables(documents: Iterable[Document], progress: Callable[[int], None] | None = None) -> tuple[Columns, Columns]:
-    """Return the columns of documents and of their gold."""
     rows: list[tuple[Any, ...]] = []
     gold: list[tuple[Any, ...]] = []
     for document in documents:

@@ -35,17 +35,6 @@ def newest() -> int:
     return scripts()[-1][0]
 
 
-def _version(cursor: DuckDBPyConnection, definitions: frozenset[tuple[str, str, str]]) -> int | None:
-    """Return the schema version of the open file: 0 for an empty database, None if it is not a Moot project.
-
-    The table of versions is read only if its definition is Moot's: a generated column would run foreign SQL.
-    """
-    if not definitions:
-        return 0
-    (own_table,) = (row for row in _expected(newest()) if row[:2] == ("table", "main.moot_schema"))
-    return max(_applied(cursor), default=0) if own_table in definitions else None
-
-
 def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -> None:
     """Migrate the open file to version ``upto`` (the newest if None); a file at that version is left unchanged.
 
@@ -53,17 +42,21 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
     Raises it also if the file has any definition that differs from the schema: a view or macro in a file from somebody
     else would run that person's SQL. Nothing in the file runs before this check. DuckDB's own errors pass through.
     """
-    definitions = _definitions(cursor)
-    version = _version(cursor, definitions)
-    if version is None:
-        raise ProjectError(
-            f"{path} is a file of another program, not a Moot project.", "Open another file; this one was not changed."
-        )
+    definitions, applied = _definitions(cursor), dict[int, str]()
+    if definitions:
+        (own_table,) = (row for row in _expected(newest()) if row[:2] == ("table", "main.moot_schema"))
+        if own_table not in definitions:  # a generated column in a table of this name would run foreign SQL
+            raise ProjectError(
+                f"{path} is a file of another program, not a Moot project.",
+                "Open another file; this one was not changed.",
+            )
+        applied = _applied(cursor)
+    version = max(applied, default=0)
     if version > newest():
         raise ProjectError(
             f"{path} was made by a newer Moot (schema {version}, this one knows {newest()}).", "Update Moot to open it."
         )
-    if version and _applied(cursor) != {number: digest(script) for number, script in scripts() if number <= version}:
+    if version and applied != {number: digest(script) for number, script in scripts() if number <= version}:
         raise ProjectError(
             f"{path} was made by a different development version of Moot.",
             "Open it with the Moot that made it, export what you need, and import that into a new project.",

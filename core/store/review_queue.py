@@ -128,7 +128,8 @@ class ReviewReasons(Repository):
         basis, verdicts = self._state(params)
         stored = self._connection.row("SELECT basis, verdicts FROM review_reason_states WHERE run_id = ?", [run_id])
         if stored != (basis, verdicts):
-            allowed = AllowedValues(self._runs.codebook(run_id) or Codebook())
+            settings = self._runs.settings(run_id)
+            allowed = AllowedValues(settings.codebook if settings else Codebook())
             everything = not stored or stored[0] != basis
             self._writer.do(lambda cursor: _derive(cursor, params, allowed, basis, verdicts, everything=everything))
 
@@ -475,7 +476,6 @@ class ReviewQueue(ReadRepository):
     def _choice(
         self, view: Viewpoint, wanted: Filter, search: str | None, sort: Sort | Literal["given"], *, reasons: bool
     ) -> tuple[str, dict[str, Any]]:
-        """Return SQL and parameters that select the documents of a page."""
         hidden = reasons or wanted.verdict_value is not None
         lines, params = self._lines(view, wanted.ids, sort, reasons=reasons, hidden=hidden)
         tests = ["true"]
@@ -505,7 +505,6 @@ class ReviewQueue(ReadRepository):
 
 
 def _review_status(view: Viewpoint) -> tuple[str, dict[str, Any]]:
-    """Return SQL for the review statuses of documents, with the parameters of the viewpoint."""
     if view.actor is None:
         return "SELECT document_id, status, unix_time FROM current_status", {"run": view.run_id}
     sql = "SELECT document_id, status, unix_time FROM person_status WHERE actor = $actor"

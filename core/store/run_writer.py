@@ -279,7 +279,6 @@ def _restore_verdicts(
 
 
 def _retry_failed(reached: VerdictReached, failure: str) -> VerdictReached:
-    """Return an unresolved verdict with the failure of a retry as its reason."""
     undecided = [item for item, value in reached.verdict.values.items() if value is None]
     reasons = dict.fromkeys(undecided, f"The retry failed: {failure}")
     return replace(reached, verdict=replace(reached.verdict, reasons=reasons), unix_time=time.time())

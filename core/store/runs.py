@@ -150,11 +150,6 @@ class Runs(Repository):
         text = self._connection.value("SELECT settings FROM runs WHERE run_id = ?", [run_id])
         return None if text is None else self._parse_settings(run_id, text)
 
-    def codebook(self, run_id: str | None) -> Codebook | None:
-        """Return the codebook of a run, None for an unknown run."""
-        settings = None if run_id is None else self.settings(run_id)
-        return None if settings is None else settings.codebook
-
     def _parse_settings(self, run_id: str, text: str) -> RunSettings:
         """Return the settings in their stored form, parsed once per run."""
         if run_id not in self._frozen:
