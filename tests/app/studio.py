@@ -17,9 +17,11 @@ from streamlit.util import calc_hash
 from app import context
 from app.state import callback_turn
 from core.services import workspace as workspaces
+from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 
 NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
+SCREENS = Path(context.__file__).with_name("screens")
 HOSTILE = "<img src=x onerror=alert(1)> **bold** ![x](http://evil.example/x.png)"
 
 
@@ -43,6 +45,17 @@ def open_page(name: str) -> AppTest:
     if name != "home":
         at._page_hash = calc_hash(name)  # of the URL path; switch_page needs a first run to know it
     return at.run()
+
+
+def draw_screen(session: ProjectSession, name: str, **values: Any) -> AppTest:
+    """Draw the script of a page alone, with these values of the session state; "__" in a key stands for "-"."""
+    at = AppTest.from_file(str(SCREENS / name / "page.py"), default_timeout=60)
+    at.session_state["project"] = session.path
+    for key, value in values.items():
+        at.session_state[key.replace("__", "-")] = value
+    at.run()
+    assert not at.exception, [error.value for error in at.exception]
+    return at
 
 
 def html(at: AppTest) -> str:

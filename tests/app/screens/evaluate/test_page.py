@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
-from streamlit.testing.v1 import AppTest
 
-from app import screens
 from app.screens.evaluate import confusion, debate_effect
 from app.widgets.metric_tables import undefined_agreement
 from core.codebook import Codebook, Label
@@ -26,26 +23,16 @@ from core.stats.debate_rounds import rounds
 from core.stats.metric_intervals import Design
 from core.stats.scoring import score
 from tests.app.studio import component_data
+from tests.app.studio import draw_screen as draw
 from tests.core.services import sample_world
 from tests.core.services.evaluation.rated_panel import FORWARDS, panel
 from tests.core.services.sample_world import both
 from tests.core.stats.samples import uniform_sample, weighted_flip_table
 from tests.core.store.helpers import ROLES, make_settings, store_debate, store_debates
 
-SCREENS = Path(screens.__file__).parent
 GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": ""}
 CHOICE = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
 RATING = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
-
-
-def draw(session, name, **values):
-    app = AppTest.from_file(str(SCREENS / name / "page.py"), default_timeout=60)
-    app.session_state["project"] = session.path
-    for key, value in values.items():
-        app.session_state[key] = value
-    app.run()
-    assert not app.exception, [error.value for error in app.exception]
-    return app
 
 
 def texts(app):

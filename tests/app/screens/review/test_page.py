@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
+from functools import partial
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from app import screens
 from app.state import ReviewState
 from app.widgets.elements import literal
 from core.codebook import Codebook, Label
@@ -21,25 +19,14 @@ from core.services.evaluation.run_comparison import leaderboard
 from core.services.review import actions, queue, review_plan
 from core.services.review.codebook_examples import CodebookExample
 from tests import documented
-from tests.app.studio import component_data, html, open_page
+from tests.app.studio import component_data, draw_screen, html, open_page
 from tests.core.services import sample_world
 from tests.core.store.helpers import make_settings, set_gold
-
-SCREENS = Path(screens.__file__).parent
 
 
 @pytest.fixture
 def screen(session):
-    def draw(name, **values):
-        app = AppTest.from_file(str(SCREENS / name / "page.py"), default_timeout=30)
-        app.session_state["project"] = session.path
-        for key, value in values.items():
-            app.session_state[key.replace("__", "-")] = value
-        app.run()
-        assert not app.exception, [error.value for error in app.exception]
-        return app
-
-    return draw
+    return partial(draw_screen, session)
 
 
 @pytest.mark.parametrize(
