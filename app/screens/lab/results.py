@@ -182,7 +182,7 @@ def _score_limits(result: TrialResult) -> str:
     if scores.excluded:
         documents = format_count(scores.excluded, "labelled document")
         undecided = f"{documents} without a complete verdict in both runs: neither corrected nor regressed, not scored."
-    if not result.few:
+    if scores.n >= FEW_DOCUMENTS:
         return undecided
     documents = format_count(scores.n, "scored document" if undecided else "labelled document")
     few = f"{documents}: too few for a reliable score. Read them, or test at least {FEW_DOCUMENTS}."

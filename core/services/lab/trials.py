@@ -33,7 +33,7 @@ from core.services.runs.cost_estimate import estimate_run
 from core.stats.arrays import Codes, Numbers
 from core.stats.comparison import Pair, Side, compare_annotators
 from core.stats.flips import Tally
-from core.stats.intervals import FEW_DOCUMENTS, Estimate
+from core.stats.intervals import Estimate
 from core.stats.metric_intervals import Design
 from core.store.annotation_sources import REVIEWED_OR_GOLD
 from core.store.annotations import decode_value
@@ -106,11 +106,6 @@ class TrialResult:
         if self.is_unchanged:
             return "Nothing changed."
         return self.comparison.sentence
-
-    @property
-    def few(self) -> bool:
-        """True if there are too few scored documents for a reliable score."""
-        return self.comparison.scores.n < FEW_DOCUMENTS
 
 
 def effect_of_change(

@@ -447,7 +447,6 @@ def test_scores_exclude_documents_without_a_verdict():
     pair = result.comparison
     assert pair.main.difference.value == pytest.approx(result.after.value - result.before.value)
     assert pair.labels[0].difference.value == pytest.approx(6 / 7 - 2 / 3)
-    assert result.few
     assert (pair.scores.n, pair.scores.excluded) == (5, 1)
 
 
@@ -463,7 +462,6 @@ def test_sentence_states_the_result_of_the_comparison():
     clear = result_of(*many)
     assert clear.sentence.startswith("v2 is better on 40 shared documents: +")
     assert [label.verdict for label in clear.comparison.labels] == ["better", "better"]
-    assert not clear.few
     pairs = result_of(*many, groups=np.arange(40) // 2)
     assert pairs.comparison.main.verdict == "better"
     few = result_of(*many, groups=np.arange(40) // 10)
