@@ -121,6 +121,8 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         right = scores["accuracy"]
     elif not loaded.design.has_few_draws:  # the share of ``evaluate``, without its correlations, which take long
         right = _mean(loaded, is_right(loaded.reference, verdicts, kind=codebook.kind))
+    is_decided = ~np.isnan(loaded.reference)
+    undecided = is_decided.any(axis=1) & ~is_decided.all(axis=1) & loaded.population
     is_present = annotation_arrays.debate_statuses(session, run) != "removed"
     return AccuracyEstimate(
         documents=len(everything),
@@ -133,13 +135,8 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         f1=scores["macro_f1"] if scores else Estimate(),
         labels=tuple(labels),
         sample=sample,
-        undecided=_count_undecided(loaded),
+        undecided=int(undecided.sum()),
     )
-
-
-def _count_undecided(loaded: ReviewedSample) -> int:
-    decided = ~np.isnan(loaded.reference)
-    return int((decided.any(axis=1) & ~decided.all(axis=1) & loaded.population).sum())
 
 
 def _mean(loaded: ReviewedSample, cells: Mask) -> Estimate:
