@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from app import preload
+from app import context, preload
 from core.cli import main
 from tests.servers.running import wait_for
 
@@ -41,6 +42,11 @@ _FORKED.set_forkserver_preload(
 _ports: list[int] = []
 """Ports of stopped studios. The next studio takes one, so that the browser finds Streamlit's files in its cache."""
 _holders: list[socket.socket] = []
+
+
+def live_name(path: Path) -> str:
+    """Return the name of the first run of a project in requests of the browser."""
+    return context.live_name(SimpleNamespace(path=path), "r0001")  # type: ignore[arg-type]
 
 
 def _reserve_port() -> int:

@@ -14,7 +14,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.review.actions import MAX_NOTE
 from core.store.project import Project
-from tests.browser.studios import run_in_thread, settle, visit
+from tests.browser.studios import live_name, run_in_thread, settle, visit
 from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def test_grid_in_queue_order_records_which_documents_were_drawn(open_filled: Ope
 def test_view_that_is_hidden_or_loads_takes_only_keys_for_it(open_filled: OpenFilled, path: Path) -> None:
     running, page = open_filled()
     wait_for_form(page)
-    hide_and_show(page)
+    hide_and_show(page, path)
     type_while_loading(page)
     running.kill()
     with Project(path) as project:
@@ -158,7 +158,7 @@ def test_view_that_is_hidden_or_loads_takes_only_keys_for_it(open_filled: OpenFi
         assert events[0].after == "Submitted"
 
 
-def hide_and_show(page: Page) -> None:
+def hide_and_show(page: Page, path: Path) -> None:
     """Hide the view and show it again: it takes no keys while it is hidden, and loads again.
 
     Streamlit may hide the view that the user leaves instead of removing it.
@@ -168,7 +168,7 @@ def hide_and_show(page: Page) -> None:
     view.evaluate("view => { view.style.display = 'none'; }")
     page.get_by_role("radio", name="Focus").focus()
     page.keyboard.press("1")
-    page.evaluate(EDIT, document)
+    page.evaluate(EDIT, [live_name(path), document])
     view.evaluate("view => { view.style.display = ''; }")
     expect(page.locator(".review-focus")).to_be_focused()
     expect(page.locator(".middle .mono")).to_have_text(document)
@@ -191,9 +191,9 @@ def type_while_loading(page: Page) -> None:
     page.locator(".save-state.saved").wait_for()
 
 
-EDIT = """async (document) => {
+EDIT = """async ([run, document]) => {
   const actions = [{action: "set", id: "other:1", document, item: "b", value: true}];
-  await fetch("/moot/review", {method: "POST", body: JSON.stringify({run: "r0001", actor: "", actions})});
+  await fetch("/moot/review", {method: "POST", body: JSON.stringify({run, actor: "", actions})});
 }"""
 """Set a label in another view."""
 
@@ -254,9 +254,9 @@ window.fetch = async (address, options) => {
   if (String(options?.body).includes('"query":"document"')) await new Promise((resolve) => setTimeout(resolve, 400));
   return send(address, options);
 };"""
-SUBMITTED = """async (wanted) => {
+SUBMITTED = """async ([run, wanted]) => {
   for (let attempt = 0; ; attempt++) {
-    const body = JSON.stringify({run: "r0001", actor: "", query: "progress"});
+    const body = JSON.stringify({run, actor: "", query: "progress"});
     const {decided} = await (await fetch("/moot/review", {method: "POST", body})).json();
     if (decided === wanted || attempt > 300) return decided;
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -281,7 +281,7 @@ def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(open_filled
     page.keyboard.type("1\n" * 8)
     visit(page, "Data")
     page.locator(".document-list").wait_for()
-    assert page.evaluate(SUBMITTED, 16) == 16
+    assert page.evaluate(SUBMITTED, [live_name(path), 16]) == 16
     with page.expect_event("close"):  # no key waits
         page.close(run_before_unload=True)
     running.stop()

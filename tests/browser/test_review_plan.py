@@ -15,7 +15,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.runs import planning
 from core.services.workspace import Workspace
-from tests.browser.studios import run_in_thread, visit
+from tests.browser.studios import live_name, run_in_thread, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -67,7 +67,7 @@ def test_a_plan_ends_with_enough_reviews_and_a_claim_for_a_paper(open_studio: Op
     dialog.get_by_role("button", name="Start this plan").click()
     line = page.locator("[data-plan]")
     line.get_by_text("share of Price within 18 points").wait_for()
-    submit_next(page, FIRST)
+    submit_next(page, live_name(path), FIRST)
     reviewed = review_until_enough(page)
     assert 20 <= reviewed < COUNT
     claim = line.inner_text().removeprefix("Enough reviews. ")
@@ -92,9 +92,9 @@ def test_a_plan_ends_with_enough_reviews_and_a_claim_for_a_paper(open_studio: Op
     assert f"[view]({urljoin(page.url, '/evaluate')}?run=" in paper
 
 
-SUBMIT_NEXT = """async (count) => {
+SUBMIT_NEXT = """async ([run, count]) => {
   const send = async (message) => {
-    const body = JSON.stringify({run: "r0001", actor: "", ...message});
+    const body = JSON.stringify({run, actor: "", ...message});
     return (await fetch("/moot/review", {method: "POST", body})).json();
   };
   const {rows} = await send({query: "queue", filters: {sort: "queue", size: count}});
@@ -103,9 +103,9 @@ SUBMIT_NEXT = """async (count) => {
 }"""
 
 
-def submit_next(page: Page, count: int) -> None:
+def submit_next(page: Page, run: str, count: int) -> None:
     """Submit the first documents of the queue as in another tab, and open Review again."""
-    page.evaluate(SUBMIT_NEXT, count)
+    page.evaluate(SUBMIT_NEXT, [run, count])
     page.goto(urljoin(page.url, "/review"))
 
 
