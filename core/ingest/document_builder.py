@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from core.codebook import Codebook
 from core.documents import GOLD_RATER, Document, Rejected, Value
@@ -116,19 +116,6 @@ def build_documents(
     return builder.build()
 
 
-@dataclass(slots=True)
-class _Entry:
-    """A row that becomes a document, with the source columns and the gold to which further rows add theirs."""
-
-    row: int
-    source: dict[str, Any]
-    gold: dict[str, dict[str, Value]]
-    raters: set[str]
-    """Raters whose row was read."""
-    doubtful: set[str]
-    """Raters whose values are not all understood."""
-
-
 class _DocumentBuilder:
     """Builder of documents. Each row becomes a document, adds its gold to an earlier one, or is rejected."""
 
@@ -163,9 +150,15 @@ class _DocumentBuilder:
         self._label_index = None if codebook is None else LabelIndex(codebook)
         self._gold = _Gold(table, mapping, codebook, self._raters)
         self._groups = list(_groups_and_orders(table, mapping))
-        self._entries: dict[str, _Entry] = {}
-        """The documents by id."""
-        self._entry_of_texts: dict[tuple[str, ...], _Entry] = {}
+        self._documents: dict[str, Document] = {}
+        """By id."""
+        self._rows: dict[str, int] = {}
+        """The row of each document by its id."""
+        self._document_of_texts: dict[tuple[str, ...], Document] = {}
+        self._rated: set[tuple[str, str]] = set()
+        """Raters with the ids of which they have a row."""
+        self._doubtful: set[tuple[str, str]] = set()
+        """Raters with the ids of documents for which not all of their values are understood."""
         self._rejected = list(table.rejected)
         self._duplicate_texts = self._empty_texts = self._merged = 0
 
@@ -176,18 +169,18 @@ class _DocumentBuilder:
     def add(self, row: int) -> None:
         """Add the row at a position of the table."""
         id, texts = self._ids[row], self._texts[row]
-        earlier = self._entries.get(id)
+        earlier = self._documents.get(id)
         is_gold = self._files[row] in self._files_of_gold
-        has_same_text = earlier is not None and _fold_spaces(self._texts[earlier.row]) == _fold_spaces(texts)
+        has_same_text = earlier is not None and _fold_spaces(self._texts[self._rows[id]]) == _fold_spaces(texts)
         if earlier is not None and (is_gold or has_same_text):
             rater = self._raters[row] if self._raters else self._files[row]
-            is_first = bool(self._raters or is_gold) and rater not in earlier.raters
+            is_first = bool(self._raters or is_gold) and (rater, id) not in self._rated
             if self._merge_gold(earlier, row, is_first=is_first):
-                earlier.raters.add(rater)
+                self._rated.add((rater, id))
                 return
         text = texts[0].strip()
         is_empty = not self.has_text(row)
-        repeated = None if is_empty else self._entry_of_texts.get(texts)
+        repeated = None if is_empty else self._document_of_texts.get(texts)
         self._empty_texts += is_empty
         self._duplicate_texts += repeated is not None
         if not id:
@@ -209,63 +202,74 @@ class _DocumentBuilder:
                 return
             reason = f"the same text as {self._row_name(repeated)}"
         else:
-            gold, doubtful = self._gold.read(row)
-            raters = {self._raters[row]} if self._raters else set()
-            self._entries[id] = entry = _Entry(row, self._table.row(row), gold, raters, doubtful)
-            self._entry_of_texts.setdefault(texts, entry)
+            self._append(row)
             return
         reason = f"{self._files[row]}: {reason}" if self._table.file_column else reason
         raw = _raw(cells[row] for cells in self._table.data)
         self._rejected.append(Rejected(self._table.line_numbers[row], reason, raw))
 
-    def _merge_gold(self, entry: _Entry, row: int, *, is_first: bool) -> bool:
+    def _append(self, row: int) -> None:
+        id, texts = self._ids[row], self._texts[row]
+        gold, doubtful = self._gold.read(row)
+        fields = dict(zip(self._field_names, texts, strict=True))
+        document = Document(id, fields, len(self._documents), self._table.row(row), gold, *self._groups[row])
+        self._documents[id], self._rows[id] = document, row
+        self._document_of_texts.setdefault(texts, document)
+        self._doubtful.update((rater, id) for rater in doubtful)
+        if self._raters:
+            self._rated.add((self._raters[row], id))
+
+    def _merge_gold(self, document: Document, row: int, *, is_first: bool) -> bool:
         """Add the gold of a row to a document. Return True if the row is part of the document, else nothing is added.
 
         A row is part of the document if it is the first one of a rater, if it lists labels, which are united, also in
         the columns of the file, or if it has gold for other labels and contradicts none.
         """
+        # changed in place, as copying the values of all earlier raters would be quadratic
+        earlier, source = cast("dict[str, dict[str, Value]]", document.gold), cast("dict[str, Any]", document.source)
         gold, doubtful = self._gold.read(row)
-        merged = {rater: {**entry.gold.get(rater, {}), **values} for rater, values in gold.items()}
+        merged = {rater: {**earlier.get(rater, {}), **values} for rater, values in gold.items()}
         if self._unites_lists:
-            entry.doubtful |= doubtful
+            self._doubtful.update((rater, document.id) for rater in doubtful)
             for rater in {**gold, **dict.fromkeys(doubtful)}:
-                values = entry.gold.get(rater, {})
+                values = earlier.get(rater, {})
                 listed = {item: True for item, value in values.items() if value}
                 merged[rater] = {
                     item: value
                     for item, value in {**values, **gold.get(rater, {}), **listed}.items()
-                    if value or rater not in entry.doubtful  # an unknown name may mean any label
+                    if value or (rater, document.id) not in self._doubtful  # an unknown name may mean any label
                 }
             for column in {gold_source.column for gold_source in self._mapping.gold} if not self._raters else ():
                 if names := split_list(self._table.column(column)[row], self._label_index):
-                    listed_before = split_list(entry.source[column], self._label_index)
-                    entry.source[column] = "|".join(dict.fromkeys([*listed_before, *names]))
+                    listed_before = split_list(source[column], self._label_index)
+                    source[column] = "|".join(dict.fromkeys([*listed_before, *names]))
         elif not is_first:
-            contradicts = any(values != values | entry.gold.get(rater, {}) for rater, values in merged.items())
-            if self._raters or contradicts or all(entry.gold.get(rater) == values for rater, values in merged.items()):
+            contradicts = any(values != values | earlier.get(rater, {}) for rater, values in merged.items())
+            if self._raters or contradicts or all(earlier.get(rater) == values for rater, values in merged.items()):
                 return False
-        # in place, as copying the values of all earlier raters would be quadratic
-        entry.gold.update(merged)
+        earlier.update(merged)
         for rater in [rater for rater, values in merged.items() if not values]:
-            del entry.gold[rater]
+            del earlier[rater]
         self._merged += 1
         return True
 
-    def _row_name(self, entry: _Entry) -> str:
-        file = f" of {self._files[entry.row]}" if self._table.file_column else ""
-        return f"row {self._table.line_numbers[entry.row]}{file}"
+    def _row_name(self, document: Document) -> str:
+        row = self._rows[document.id]
+        return f"row {self._table.line_numbers[row]}{f' of {self._files[row]}' if self._table.file_column else ''}"
 
-    def _group_names(self) -> list[str]:
-        """Return the group of each document, with the name of the file if each file has groups of its own."""
-        rows = [entry.row for entry in self._entries.values()]
-        names = [self._groups[row][0] for row in rows]
+    def _with_own_groups(self) -> list[Document]:
+        """Return the documents, with the file in the names of their groups if each file has groups of its own."""
+        documents = list(self._documents.values())
+        files = [self._files[row] for row in self._rows.values()]
         file_at: dict[tuple[str, float | None], str] = {}
-        for row in rows:
-            name, order = self._groups[row]
-            is_placed = order is not None or (self._mapping.order is None and self._mapping.neighbours > 0)
-            if name and is_placed and file_at.setdefault((name, order), self._files[row]) != self._files[row]:
-                return [f"{self._files[row]}:{name}" if name else "" for row, name in zip(rows, names, strict=True)]
-        return names
+        for document, file in zip(documents, files, strict=True):
+            is_placed = document.order is not None or (self._mapping.order is None and self._mapping.neighbours > 0)
+            if document.group and is_placed and file_at.setdefault((document.group, document.order), file) != file:
+                return [
+                    replace(document, group=f"{file}:{document.group}") if document.group else document
+                    for document, file in zip(documents, files, strict=True)
+                ]
+        return documents
 
     def build(self) -> BuiltDocuments:
         """Return the documents and the account of all rows."""
@@ -283,11 +287,7 @@ class _DocumentBuilder:
         names_rows = bool(self._rejected or unknown)
         if names_rows and self._mapping.id is None and self._table.line_numbers != self._table.row_numbers:
             notes.append(ROW_NUMBERS)
-        documents: list[Document] = []
-        for (id, entry), group in zip(self._entries.items(), self._group_names(), strict=True):
-            fields = dict(zip(self._field_names, self._texts[entry.row], strict=True))
-            order = self._groups[entry.row][1]
-            documents.append(Document(id, fields, len(documents), entry.source, entry.gold, group, order))
+        documents = self._with_own_groups()
         if self._mapping.group is not None:
             documents = list(_with_neighbours(list(_in_order(documents)), self._mapping.neighbours))
         return BuiltDocuments(
@@ -433,14 +433,14 @@ class _Gold:
             if codebook.kind != "multilabel" or "" in mapping.value_map:
                 self._conclusive.add(source.column)
 
-    def read(self, row: int) -> tuple[dict[str, dict[str, Value]], set[str]]:
+    def read(self, row: int) -> tuple[dict[str, dict[str, Value]], frozenset[str]]:
         """Return new dictionaries of the gold values of a row by rater, and the raters with others, which are counted.
 
         Raters without a value are left out of the first.
         """
         if self._statuses and self._statuses[row] == "Rejected":
             self.rejected += 1
-            return {}, set()
+            return {}, frozenset()
         gold: dict[str, dict[str, Value]] = {}
         doubtful = set()
         for rater, column, cells, read in self._sources:
@@ -458,11 +458,11 @@ class _Gold:
             elif not as_text(cells[row]).strip():
                 unknown = ("",)
             for value in unknown:
-                key = normalise_cell(value)
+                key = normalise_cell(value) if value else ""
                 self._counts[key] += 1
                 self._columns[key][column] = None
                 self._first.setdefault(key, (value, self._line_numbers[row]))
-        return gold, doubtful
+        return gold, frozenset(doubtful)
 
     def unknown(self) -> tuple[UnknownGold, ...]:
         """Return the values that are not understood, the most frequent first.
