@@ -537,7 +537,8 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], tu
     offered = [
         answer for some in predictions for _, answer, _ in _annotations({"annotations": some}, reviewers, Counter())
     ]
-    labels = dict.fromkeys(label for task in tasks for label in _labels_of_task(task))
+    metas = [task["meta"] for task in tasks if isinstance(task.get("meta"), dict)]
+    labels = dict.fromkeys(label for meta in metas for label in _all(str, meta.get("labels")))  # Moot wrote them
     multiple: dict[tuple[str, str], list[Any]] = {}
     for control in dict.fromkeys(chain.from_iterable(all_answers)):
         choices = dict.fromkeys(choice for answer in (*all_answers, *offered) for choice in answer.get(control, []))
@@ -571,12 +572,6 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], tu
         f"Of several annotations of a task by the same person, the last counts ({repeated:,})." if repeated else "",
         f"Left out, because these types of answers are not read: {clip(types, 200)}." if types else "",
     )
-
-
-def _labels_of_task(task: Mapping[str, Any]) -> list[str]:
-    """Return the labels that Moot wrote into a task, else none."""
-    meta = task.get("meta")
-    return _all(str, meta.get("labels")) if isinstance(meta, dict) else []
 
 
 def _user(annotation: Any) -> str:
