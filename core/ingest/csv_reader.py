@@ -6,8 +6,7 @@ skipped. A row with a different number of fields than the header is rejected. An
 file, with a note, because its row may contain many others; one that takes in most of the file stops the import. If a
 quote further down ends it instead, its line is rejected and the others are rows (``_takes_in_rows``). All quotes are
 part of the texts in a table with tabs, or a list of texts, that is written without quotes around cells
-(``_is_unquoted``). A row of more than ``ROW_LIMIT`` characters is rejected. Formulas that export escaped are unescaped
-(``core.csv_text``).
+(``_is_unquoted``). Formulas that export escaped are unescaped (``core.csv_text``).
 
 DuckDB's ``read_csv`` with ``store_rejects`` was tried (2.0, 2.6 times as fast on 500,000 rows). Not strict, it silently
 drops surplus fields and text behind a closing quote. Strict, it rejects rows with an unclosed quote and refuses files
@@ -30,7 +29,7 @@ from typing import BinaryIO
 from core.csv_text import unescape_formula
 from core.errors import InputError, UsageError
 from core.formatting import format_count
-from core.ingest.decode import END, Decoding, LineReader, RowTooLong
+from core.ingest.decode import END, Decoding, LineReader
 from core.ingest.table import (
     BELOW_HEADER,
     HEADER_ROWS,
@@ -74,6 +73,7 @@ _MARK = "__label__"
 _FASTTEXT = re.compile(rf"((?:{_MARK}\S+(?:\s+|$))+)(.*)", re.DOTALL)
 """A line of fastText: labels and a text."""
 _SAMPLE = 1 << 16
+MAX_CELL = 2**31 - 1
 SAMPLED_LINES = 10_000
 """Most lines with a quote whose cells are compared."""
 SAMPLED_ROWS = 200
@@ -167,8 +167,7 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     """
     name = source.name
     dialect, header, first_rows, header_index = _detect(source, decoding, format)
-    if csv.field_size_limit() <= source.row_limit:
-        csv.field_size_limit(source.row_limit + 1)  # ``LineReader`` refuses such a row before the parser
+    csv.field_size_limit(MAX_CELL)
     with LineReader(source, decoding, mark_end=True) as lines:
         reader = dialect.rows(lines)
         titles: list[list[str]] = []
@@ -245,16 +244,9 @@ def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Di
 
 
 def _lines(source: TableSource, decoding: Decoding) -> Iterator[str]:
-    """Yield the lines of a file, without those over the limit of a row."""
+    """Yield the lines of a file."""
     with LineReader(replace(source, progress=lambda _share: None), decoding, mark_end=False) as lines:
-        while True:
-            lines.begin()
-            try:
-                yield next(lines)
-            except RowTooLong:
-                continue
-            except StopIteration:
-                return
+        yield from lines
 
 
 def _find_escape(source: TableSource, decoding: Decoding, *, is_between_spaces: bool) -> re.Pattern[str] | None:
@@ -351,13 +343,7 @@ def _header(lines: LineReader, reader: Iterator[list[str]], name: str) -> list[s
     """Read up to the next row that is neither blank nor a ``sep=`` line. Raises InputError if there is none."""
     while True:
         lines.begin()
-        try:
-            row = next(reader)
-        except RowTooLong:
-            raise InputError(
-                f"The header of {name} (line {lines.number}) is longer than {lines.limit:,} characters.",
-                "The first line must name the columns.",
-            ) from None
+        row = next(reader)
         if lines.ended:
             if lines.text:
                 raise InputError(f"The header of {name} opens a quote that is never closed.", "Close it in line 1.")
@@ -398,13 +384,7 @@ def _read_rows(
     while not notes and (max_rows is None or rows.read < max_rows):
         start = lines.number + 1
         lines.begin()
-        try:
-            row = next(reader)
-        except RowTooLong:
-            closed = lines.skip_quoted()
-            reason = f"more than {lines.limit:,} characters"
-            rows.reject(start, reason if closed else f"{reason}, with a quote that is never closed", lines.text)
-            continue
+        row = next(reader)
         if _is_sep_line(lines):  # a file without a header begins with it
             continue
         if lines.ended:

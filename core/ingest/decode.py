@@ -235,16 +235,11 @@ END = "\ufdd0end of file\ufdd1"
 """The line that ``LineReader`` can add at the end of a file. A parser with an open quotation mark swallows it."""
 
 
-class RowTooLong(Exception):
-    """Raised when a row has too many characters. Its last line has been read to the end."""
-
-
 class LineReader:
     """Physical lines with their ends (LF, CRLF or CR); NULs are removed and counted.
 
-    ``begin`` starts a row; ``text`` is the text read since then. A row over the source's limit raises RowTooLong, after
-    which iteration can continue. ``number`` is the number of the last line, from 1. As a context manager it leaves the
-    stream open.
+    ``number`` is the number of the last line, from 1. With ``mark_end``, ``END`` is the last line, ``begin`` starts a
+    row, and ``text`` is the text read since then. As a context manager it leaves the stream open.
     """
 
     def __init__(self, source: TableSource, decoding: Decoding, *, mark_end: bool) -> None:
@@ -257,9 +252,6 @@ class LineReader:
         self._mark_end = mark_end
         self._pending: list[str] = []
         self._unread: deque[str] = deque()
-        self._length = 0
-        self._quotes = 0
-        self.limit = source.row_limit
         self.number = 0
         self.nuls = 0
         self.replaced = 0
@@ -277,7 +269,6 @@ class LineReader:
     def begin(self) -> None:
         """Start a row with the next line."""
         self._pending.clear()
-        self._length = 0
 
     def unread(self, lines: Sequence[str]) -> None:
         """Let the last lines be read once more."""
@@ -288,11 +279,11 @@ class LineReader:
 
     @property
     def text(self) -> str:
-        """The text read of this row, with line ends; only its start if the row is too long."""
+        """The text read of this row, with line ends."""
         return "".join(self._pending)
 
     def __next__(self) -> str:
-        line = self._unread.popleft() if self._unread else self._text.readline(self.limit + 1)
+        line = self._unread.popleft() if self._unread else self._text.readline()
         if not line:
             if self.ended or not self._mark_end:
                 raise StopIteration
@@ -308,34 +299,9 @@ class LineReader:
             line = line.replace("\x00", "")
         if self._replacing and "\ufffd" in line:
             self.replaced += line.count("\ufffd")
-        self._length += len(line)
-        self._pending.append(line)
-        if self._length > self.limit:
-            self._finish_line(line)
-            raise RowTooLong
+        if self._mark_end:
+            self._pending.append(line)
         return line
-
-    def skip_quoted(self) -> bool:
-        """Skip to the end of a row that was too long: until its open quote closes, by the parity of quotes.
-
-        Returns True if the quote closed (at once if none was open), False if the file ended first.
-        """
-        while self._quotes % 2:
-            piece = self._text.readline(self.limit)
-            if not piece:
-                return False
-            self._quotes += piece.count('"')
-            self.number += piece.endswith(("\n", "\r"))
-        return True
-
-    def _finish_line(self, line: str) -> None:
-        self._quotes = sum(part.count('"') for part in self._pending)
-        piece = line
-        while piece and not piece.endswith(("\n", "\r")):
-            piece = self._text.readline(self.limit)
-            self._quotes += piece.count('"')
-            self._length += len(piece)
-        self._pending[:] = [self.text[:20_000]]
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import orjson
 
 from core.errors import InputError
 from core.formatting import join_names
-from core.ingest.decode import Decoding, LineReader, RowTooLong
+from core.ingest.decode import Decoding, LineReader
 from core.ingest.gold import NO_ANSWER, NOT_ACCEPTED, has_only_own_name, rater_key
 from core.ingest.table import (
     MAX_COLUMNS,
@@ -107,15 +107,7 @@ def read_jsonl(source: TableSource, decoding: Decoding) -> Table:
 
 
 def _objects(lines: LineReader) -> Iterator[Element]:
-    while True:
-        lines.begin()
-        try:
-            line = next(lines)
-        except StopIteration:
-            return
-        except RowTooLong:
-            yield lines.number, None, f"more than {lines.limit:,} characters", lines.text
-            continue
+    for line in lines:
         if not line.strip():
             continue
         try:

@@ -33,9 +33,6 @@ MAX_ROWS = 2_000_000
 RAW_LIMIT = 10_000
 """Characters of a rejected row that are kept, so that the user can fix it."""
 
-ROW_LIMIT = 10_000_000
-"""Maximum characters of one row. A longer row is rejected, and reading continues after it."""
-
 NUMBER = re.compile(r"[-+]?\d+(?:[.,]\d+)?")
 
 
@@ -56,14 +53,12 @@ DETECTED = ReadOptions()
 class TableSource(ReadOptions):
     """A file that holds a table, and how to read it.
 
-    At most ``max_rows`` rows are read, rejected ones included. A row of more than ``row_limit`` characters is rejected.
-    ``progress`` is called with a share from 0 to 1.
+    At most ``max_rows`` rows are read, rejected ones included. ``progress`` is called with a share from 0 to 1.
     """
 
     stream: BinaryIO
     name: str
     progress: OnShare = lambda _share: None
-    row_limit: int = ROW_LIMIT
     max_rows: int | None = None
 
 

@@ -166,12 +166,6 @@ def test_surrogates_nuls_nan_and_huge_numbers_are_made_storable() -> None:
     assert read('{"text": "a", "x": 1e30}').column("x") == (1e30,)
 
 
-def test_line_over_the_limit_is_rejected() -> None:
-    table = read('{"text": "a"}\n{"text": "' + "x" * 200 + '"}\n{"text": "b"}', row_limit=100)
-    assert table.column("text") == ("a", "b")
-    assert str(table.rejected[0]) == "row 2: more than 100 characters"
-
-
 def test_deep_nesting_is_rejected() -> None:
     table = read('{"text": "a"}\n' + '{"a":' * 5_000 + "1" + "}" * 5_000)
     assert len(table) == 1
