@@ -80,7 +80,15 @@ def run(
         watch = _Watchdog(process, seconds, memory)
         watch.start()
         try:
-            for kind, value in _messages(process, watch, name, memory):
+            assert process.stdout is not None
+            for line in process.stdout:
+                watch.received += len(line)
+                if watch.received > memory:
+                    raise _memory_error(f"{name} needs more than", memory)
+                try:
+                    kind, value = line[:1], orjson.loads(line[1:])
+                except orjson.JSONDecodeError:  # a child that crashes leaves half a line
+                    break
                 if kind == b"v":
                     yield value
                 elif kind == b"e":
@@ -89,7 +97,6 @@ def run(
                     progress(value)
                 elif kind == b"z":
                     return
-            process.wait()
             if watch.is_late:
                 raise InputError(
                     f"{name} could not be read within {seconds:g} seconds.",
@@ -110,26 +117,6 @@ def _start_child(request: Mapping[str, Any], source: IO[bytes]) -> subprocess.Po
         stderr=subprocess.DEVNULL,
         env={**environment, **_FRUGAL_ENVIRONMENT, "MOOT_READ": json.dumps(request)},
     )
-
-
-def _messages(
-    process: subprocess.Popen[bytes], watch: _Watchdog, name: str, memory: int
-) -> Iterator[tuple[bytes, Any]]:
-    """Yield the kind and the value of each line from a child, until it ends or a line is damaged.
-
-    Raises InputError for more bytes than the limit.
-    """
-    assert process.stdout is not None
-    for line in process.stdout:
-        watch.received += len(line)
-        if watch.received > memory:
-            raise _memory_error(f"{name} needs more than", memory)
-        try:
-            value = orjson.loads(line[1:])
-        except orjson.JSONDecodeError:  # a child that crashes leaves half a line
-            process.kill()
-            return
-        yield line[:1], value
 
 
 class _Watchdog(threading.Thread):
