@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, count, islice, zip_longest
 from typing import Any, TypeAlias
 
@@ -35,6 +36,8 @@ from core.ingest.table import (
 
 ASSIGNMENT = re.compile(r"\A\s*[A-Za-z_][\w.]*\s*=\s*(?=[\[{])")
 """The beginning of the files in an archive of tweets: ``window.YTD.tweets.part0 = [``."""
+_LONG_NUMBER = re.compile(r"[:\[,\s]\d{20}|-\d{19}")
+"""A whole number that may be beyond 64 bits; orjson would round it."""
 _LAYOUTS = 'Give an array of objects, {"data": [...]}, or one object a line.'
 _NEXT_OBJECT = re.compile(r"[^\s,]")
 _KINDS = {type(None): "null", bool: "true or false", int: "a number", float: "a number", str: "a text"}
@@ -52,14 +55,9 @@ def parse_json(text: str) -> Any:
     orjson does nearly all. The slow parser gets what it refuses or would not keep: lone surrogates, NaN (None here),
     deep nesting, escaped NULs and whole numbers beyond 64 bits.
     """
-    if "\\u0000" not in text:
-        try:
-            value = orjson.loads(text)
-        except (orjson.JSONDecodeError, UnicodeEncodeError):
-            pass
-        else:
-            if not _rounded(value):
-                return value
+    if "\\u0000" not in text and not _LONG_NUMBER.search(text):
+        with suppress(orjson.JSONDecodeError, UnicodeEncodeError):
+            return orjson.loads(text)
     try:
         return clean_value(json.loads(text))
     except RecursionError:
@@ -83,18 +81,6 @@ def parse_objects(text: str) -> list[Any]:
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
     return values
-
-
-def _rounded(value: Any) -> bool:
-    """Return True if the value may contain a whole number beyond 64 bits that orjson turned into a float."""
-    for child in value.values() if type(value) is dict else value if type(value) is list else (value,):
-        kind = type(child)
-        if kind is float:
-            if abs(child) >= 2**63:
-                return True
-        elif (kind is dict or kind is list) and _rounded(child):
-            return True
-    return False
 
 
 def read_jsonl(source: TableSource, decoding: Decoding) -> Table:
