@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -241,10 +241,6 @@ class LiveRunState:
     def _at_rest(self) -> bool:
         return self._status is not None and self._status.state not in ("queued", "running")
 
-    @property
-    def _in_progress(self) -> Sequence[_LiveDebate]:
-        return () if self._over else tuple(self._flight.values())
-
     def _rest(self, reason: str) -> None:
         """Note in all debates in flight that no role is replying."""
         for debate in self._flight.values():
@@ -298,11 +294,8 @@ class LiveRunState:
                     events.append({"kind": "run_status", **asdict(self._status)})
                 finished = list(self._finished.values())
                 recent = finished[-SHOWN_FINISHED:] if cursor.tiles_revision == NOTHING else finished
-                events += [
-                    self._tile(debate, now)
-                    for debate in [*recent, *self._in_progress]
-                    if debate.revision > cursor.tiles_revision
-                ]
+                shown = recent if self._over else [*recent, *self._flight.values()]
+                events += [self._tile(debate, now) for debate in shown if debate.revision > cursor.tiles_revision]
                 cursor.tiles_revision = self._revision
             focus = cursor.focus or ""
             if (debate := self._flight.get(focus) or self._finished.get(focus)) is not None:
