@@ -57,7 +57,6 @@ def load_before_pages() -> None:
 
 
 def note_page() -> None:
-    """Note that a page is drawn."""
     _page_drawn.set()
 
 

@@ -84,8 +84,6 @@ class Value(Generic[T]):
 
 
 class HomeState:
-    """State of the Home page."""
-
     new_project: Value[str] = Value("")
     """Widget: name of the project to create."""
     project_actions: Value[int] = Value(0)
@@ -113,13 +111,10 @@ class DataState:
         return f"{name}-{self.uploads}"
 
     def clear_uploaders(self) -> None:
-        """Clear all file uploaders."""
         self.uploads += 1
 
 
 class CodebookState:
-    """State of the Codebook page."""
-
     label: Value[str | None] = Value(None)
     """Id of the edited label."""
     rejected: Value[dict[str, tuple[Any, str]]] = Value({})
@@ -154,8 +149,6 @@ class CodebookState:
 
 
 class PersonasState:
-    """State of the Personas page."""
-
     persona: Value[str | None] = Value(None)
     """Name of the edited persona."""
     note: Value[str] = Value("")
@@ -163,8 +156,6 @@ class PersonasState:
 
 
 class ModelsState:
-    """State of the Models page."""
-
     tests: Value[dict[str, Any]] = Value({})
     """Last test results by connection name."""
 
@@ -175,8 +166,6 @@ class ModelsState:
 
 
 class RunState:
-    """State of the Run page."""
-
     NEW: ClassVar[str] = "new"
     """The run in the address, and in the run picker, while a new run is set up."""
 
@@ -196,8 +185,6 @@ class RunState:
 
 
 class ReviewState:
-    """State of the Review page."""
-
     VIEWS = ("Focus", "Grid", "Agreement")
 
     reviewer: Value[str | None] = Value(None)
@@ -268,15 +255,11 @@ class EvaluateState:
 
 
 class CompareState:
-    """State of the Compare page."""
-
     runs: Value[tuple[str, ...]] = Value(())
     """Ids of the compared runs, in order. Empty until the user selects runs."""
 
 
 class RunsState:
-    """State of the Runs page."""
-
     selected: Value[tuple[str, ...]] = Value(())
     """Ids of the selected runs, in the order of selection."""
     applied: Value[int] = Value(0)
@@ -286,8 +269,6 @@ class RunsState:
 
 
 class LabState:
-    """State of the Lab page."""
-
     subject: Value[str] = Value("definitions")
     """Edited subject: the slot of a template, or ``core.services.lab.trials.DEFINITIONS``."""
     protocol: Value[str | None] = Value(None)
@@ -323,7 +304,6 @@ class LabState:
         self.subject = subject
 
     def show_trial(self, trial: Trial) -> None:
-        """Show a trial."""
         self.trials = {**self.trials, trial.subject: trial.number}
 
     def is_new_trial(self, trial: str) -> bool:
@@ -344,8 +324,6 @@ class LabState:
 
 
 class AuthorsState:
-    """State of the Authors page."""
-
     VIEWS = ("Write", "Answer for others", "Results", "Settings")
 
     view: Value[str] = Value("Write")
@@ -405,7 +383,6 @@ class SessionState:
     """Unix times at which this tab last saved."""
 
     def note_saved(self, what: Saved) -> None:
-        """Set the time of the last save to now."""
         self.saved_at = {**self.saved_at, what: time.time()}
 
     def select_project(self, path: Path) -> None:

@@ -103,5 +103,4 @@ def _is_same_origin(connection: HTTPConnection, host: str) -> bool:
 
 @cache
 def process_access() -> Access:
-    """Return the access control of this process."""
     return Access()

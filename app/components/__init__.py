@@ -46,7 +46,6 @@ def read(path: Path) -> str:
 
 
 def tokens() -> str:
-    """Return the design tokens as CSS."""
     return read(APP / "static" / "tokens.css")
 
 

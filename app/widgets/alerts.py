@@ -70,7 +70,6 @@ def error_notices() -> Iterator[None]:
 
 
 def badge_html(text: str, tone: Tone = "", *, dot: bool = False) -> str:
-    """Return a small badge as HTML."""
     return f'<span class="moot-badge {tone}">{"<span class=dot></span>" if dot else ""}{escape(text)}</span>'
 
 

@@ -189,7 +189,6 @@ def literal(text: str) -> str:
 
 
 def heading(text: str) -> None:
-    """Draw the heading of a card."""
     st.html(f'<h2 class="moot-h2">{escape(text)}</h2>')
 
 

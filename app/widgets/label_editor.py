@@ -46,7 +46,6 @@ class Fields:
         self._page = page
 
     def apply(self, edit: Callable[[Codebook], Codebook]) -> None:
-        """Apply an edit to the draft."""
         try:
             codebooks.save_draft(self.session, edit(codebooks.codebook_status(self.session).codebook))
             state.note_saved("codebook")

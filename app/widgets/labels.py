@@ -17,12 +17,10 @@ from core.codebook import Codebook, Label, label_noun
 
 
 def swatch_html(number: int) -> str:
-    """Return the square of a label colour as HTML."""
     return f'<span class="moot-swatch moot-l{number}"></span>'
 
 
 def tag_html(name: str, number: int) -> str:
-    """Return a label's tag as HTML."""
     return f'<span class="moot-tag moot-l{number}"><i></i>{escape(name)}</span>'
 
 
@@ -31,7 +29,6 @@ MAX_TAGS = 40
 
 
 def tags(labels: Sequence[Label]) -> None:
-    """Draw a row of label tags."""
     shown = "".join(tag_html(label.name, label.colour) for label in labels[:MAX_TAGS])
     more = f'<span class="moot-line q xs">and {len(labels) - MAX_TAGS:,} more</span>' if len(labels) > MAX_TAGS else ""
     st.html(f'<div class="moot-tags">{shown}{more}</div>')
@@ -65,7 +62,6 @@ def tile_html(role: str, title: str, *, small: bool = False) -> str:
 
 
 def role_html(role: str, title: str) -> str:
-    """Return the tile and the title of a role as HTML."""
     return f'<div class="moot-role">{tile_html(role, title)}<span>{escape(title)}</span></div>'
 
 

@@ -31,7 +31,6 @@ class DisplayedMetric:
 
 
 def metric_strip(metrics: Iterable[DisplayedMetric]) -> None:
-    """Draw metrics side by side."""
     st.html(f'<div class="moot-metrics" role="list">{"".join(map(_metric_html, metrics))}</div>')
 
 

@@ -48,7 +48,6 @@ def role_token(role: str) -> str:
 
 
 def role_colour(role: str) -> str:
-    """Return the CSS colour of a role."""
     return colours()[f"r-{role_token(role)}"]
 
 

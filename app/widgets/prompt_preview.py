@@ -13,7 +13,6 @@ _PROMPT_PREVIEW = component("prompt_preview")
 
 
 def request_preview(requests: Sequence[RequestPreview], *, key: str) -> None:
-    """Draw a tab for each request with its messages."""
     roles = []
     for request in requests:
         parts = tuple(PromptPart(message.role, (("same", message.content),)) for message in request.messages)

@@ -97,14 +97,12 @@ def main() -> None:
 
 
 def new_project(create: Callable[[], None]) -> None:
-    """Draw the menu that creates an empty project."""
     with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
         st.text_input("Name", key=HomeState.new_project.key, placeholder="clinic-letters")
         st.form_submit_button("Create", type="primary", on_click=state.once, args=("create", create))
 
 
 def headline() -> None:
-    """Draw the headline and the introduction."""
     st.html(
         '<h1 class="moot-h1">Let models debate the label,<br>then decide for yourself.</h1>'
         '<p class="moot-lead">Import texts and define the labels. An extractor proposes labels, a critic objects, '
@@ -151,7 +149,6 @@ def samples(workspace: Workspace) -> None:
 
 
 def sample_card(card: sample_projects.SampleCard, opened: Callable[[], None]) -> None:
-    """Draw a sample with its labels and a button that opens it."""
     with st.container(border=True, key=f"sample-{card.sample.key}", gap="small", height="stretch"):
         st.html(
             f'<div class="moot-card-name">{escape(card.sample.title)}<small>{escape(card.description)}</small></div>'

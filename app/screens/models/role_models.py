@@ -113,7 +113,6 @@ class _RoleFields:
         self.save(lambda plan: plan.with_same_model(plan.role_model(self.role.name)))
 
     def options(self, part: str, label: str, value: Any, change: Callable[[Any], None]) -> dict[str, Any]:
-        """Return the arguments of a widget."""
         binding = bound(f"role-{self.role.name}-{part}", value, change)
         return {"label": f"{label} of the {self.role.title}", "label_visibility": "collapsed", **binding}
 
@@ -131,7 +130,6 @@ class _RoleFields:
     def number(
         self, column: Any, part: str, label: str, minimum: float, maximum: float | None, step: float, format: str
     ) -> None:
-        """Draw a number field for a sampling setting."""
         column.number_input(
             min_value=minimum,
             max_value=maximum,
@@ -220,7 +218,6 @@ def _note(workspace: Workspace, role_model: RoleModel, entries: Sequence[models.
 
 
 def capabilities(detected: models.ModelCapabilities) -> list[str]:
-    """Return the capabilities of a model in a few words each."""
     words = [
         f"context {detected.context:,} tokens" if detected.context else "",
         "reasons" if detected.reasons else "",

@@ -197,7 +197,6 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
 
 
 def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
-    """Draw the reason why the run is not running, with the possible actions."""
     run = overview.run
     name, at = run.title, f"{run.documents - overview.unfinished:,} of {run.documents:,}"
     if overview.state == "failed" and isinstance(overview.error, MootError):
