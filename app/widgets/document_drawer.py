@@ -18,7 +18,7 @@ from core.services.runs.configuration import role_titles
 
 _DRAWER = component("document_drawer")
 ACTIONS = {"review": "Correct in Review", "lab": "Test in Lab"}
-"""Buttons of the drawer: the page that opens, and the text."""
+"""Buttons of the drawer on other pages: the page that opens, and the text."""
 
 
 def document_drawer(
@@ -30,14 +30,12 @@ def document_drawer(
     document: str | None = None,
     request: str = "",
     inline: bool = False,
-    actions: Sequence[str] = ("review", "lab"),
     key: str,
 ) -> None:
     """Draw the drawer, which opens when a list of documents is clicked. Closed, it takes no room.
 
     It shows what ``runs`` decided about the document; ``titles`` are other names of runs by run id. ``document`` opens
     at once, again for each new ``request``. An ``inline`` drawer is part of the page and shows ``document`` only.
-    ``actions`` are keys of ``ACTIONS``.
     """
     shown = [
         {
@@ -48,6 +46,7 @@ def document_drawer(
         }
         for run in runs
     ]
+    actions = [] if inline or not runs else [act for act in ACTIONS if act != state.page]
     _DRAWER(
         key=key,
         data={
@@ -59,7 +58,7 @@ def document_drawer(
             "inline": inline,
             "document": document,
             "request": request,
-            "actions": [{"act": act, "text": ACTIONS[act]} for act in actions if runs],
+            "actions": [{"act": act, "text": ACTIONS[act]} for act in actions],
         },
         on_act_change=lambda: _act(key, runs),
     )

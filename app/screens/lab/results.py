@@ -73,7 +73,6 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
             titles=titles,
             document=tested[0] if len(tested) == 1 else None,
             request=str(trial.number),
-            actions=("review",),
             key="lab-drawer",
         )
 

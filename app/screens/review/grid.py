@@ -247,9 +247,7 @@ def _detail(
                 own_button("Discard", partial(set_status, "Discarded"), type="tertiary")
             if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=to_focus):
                 st.rerun()
-        document_drawer(
-            session, [run], run.settings.codebook, document=document_id, inline=True, actions=(), key="review-drawer"
-        )
+        document_drawer(session, [run], run.settings.codebook, document=document_id, inline=True, key="review-drawer")
 
 
 def _grid(
