@@ -66,7 +66,7 @@ def main() -> None:
     version = f"codebook v{run.settings.codebook_version}" if run.settings.codebook_version else ""
     references = available_references(session, run.run_id)
     subtitle = ", ".join(filter(None, [baseline_models(run), version, run_date(run)]))
-    with layout.header("Evaluate", subtitle, key="evaluate-head"):
+    with layout.header("Evaluate", subtitle):
         run_picker(runs, key="evaluate-run")
         reference = reference_picker(references, key="evaluate-reference")
         if references[reference]:

@@ -35,7 +35,7 @@ def main() -> None:
     if not runs:
         return
     models = baseline_models(selected_run(runs, key="export-run"))
-    with layout.header("Export", models, key="export-head"):
+    with layout.header("Export", models):
         run = run_picker(runs, key="export-run")
     left, right = st.columns([1, 1.9], gap="medium")
     with left:

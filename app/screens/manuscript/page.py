@@ -29,7 +29,7 @@ def main() -> None:
     runs = runs_or_empty_page(session, "For your paper", "Nothing to write about yet", words, sign="lines")
     if not runs:
         return
-    with layout.header("For your paper", key="manuscript-head"):
+    with layout.header("For your paper"):
         run = run_picker(runs, key="manuscript-run")
         reference = reference_picker(available_references(session, run.run_id), key="manuscript-reference")
     paper = manuscript.build(session, run, reference)

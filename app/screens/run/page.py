@@ -42,7 +42,7 @@ def main() -> None:
     active = set(session.active_runs())
     runs = [run for run in session.all_runs() if run.details.status != "archived" or run.run_id in active]
     if state.run.setup_open or not runs:
-        with layout.header("Run", "new run" if runs else "first run", key="setup-header"):
+        with layout.header("Run", "new run" if runs else "first run"):
             saved(state.saved_at.get("plan"))
             _run_picker(runs, RunState.NEW)
             if runs:

@@ -43,7 +43,7 @@ def main() -> None:
     counts = f"{format_count(len(present), 'run')}, {format_count(experiments, 'experiment')}"
     if len(present) < len(runs):
         counts += f", {len(runs) - len(present):,} archived"
-    with layout.header("Runs", counts, key="runs-head"):
+    with layout.header("Runs", counts):
         reference = reference_picker(leaderboard_references(session), key="runs-reference")
         if st.button("New run", icon=":material/add:", key="runs-new"):
             state.run.show_setup(True)
