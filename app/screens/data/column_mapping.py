@@ -74,10 +74,7 @@ def columns(draft: ImportDraft, keep: Keep) -> None:
 def _optional_column(
     draft: ImportDraft, keep: Keep, part: str, columns: Sequence[str], *, none: str = "None", **changed: Any
 ) -> dict[str, Any]:
-    """Return the arguments of a select box for the column of a part of the mapping, or none.
-
-    ``changed`` are parts of the mapping that change with it.
-    """
+    """Return the arguments of a box for a column or none. ``changed`` are parts of the mapping that change with it."""
     widget = bound(
         f"map-{part}", getattr(draft.mapping, part) or "", lambda name: _map(keep, **{part: name or None}, **changed)
     )

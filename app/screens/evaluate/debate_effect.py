@@ -250,10 +250,7 @@ def _row(part: GroupScores, result: Styles, measure: str) -> dict[str, Any]:
 
 @charts.cached
 def _lanes(rows: list[dict[str, Any]], measure: str) -> charts.Spec:
-    """Return a lane for each group and style.
-
-    The hollow mark is the score before the debate. The filled mark is the score after the debate, with its interval.
-    """
+    """Return a lane for each group and style: hollow before the debate, filled with its interval after it."""
     shades = palette.colours()
     frame = charts.inline_data([{**row, "ink": shades[row["colour"]]} for row in rows])
     ends = [row[name] for row in rows for name in ("before", "after", "low") if row[name] is not None]

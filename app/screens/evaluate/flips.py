@@ -47,10 +47,7 @@ def flip_flow(flips: FlipTable, titles: Mapping[str, str], sentence: Sequence[tu
 
 
 def flip_rows(flips: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str | float | None]]:
-    """Return the numbers of the flow diagram, one row per step and label.
-
-    Rows with an empty ``label`` are totals over all labels.
-    """
+    """Return the numbers of the flow diagram by step and label; rows with an empty ``label`` are over all labels."""
     return [
         {
             "from": titles.get(step.against, step.against),
@@ -199,10 +196,7 @@ def _bars(flips: FlipTable, titles: Mapping[str, str], scale: float) -> Rows:
 
 
 def flip_table(flips: FlipTable, codebook: Codebook, titles: Mapping[str, str], noun: str) -> None:
-    """Draw the table of corrections and regressions by label, with a total for several labels.
-
-    ``noun`` names the counted unit.
-    """
+    """Draw corrections and regressions by label, and for several labels over all; ``noun`` names what is counted."""
     labels = {label.name: label.colour for label in codebook.labels}
 
     def row(name: str, tallies: Iterable[Tally], net: int) -> list[str]:

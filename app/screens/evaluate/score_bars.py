@@ -25,10 +25,7 @@ Rows: TypeAlias = list[dict[str, Any]]
 
 
 def draw_score_bars(evaluation: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:
-    """Draw the scores as small multiples, with one row per label.
-
-    The mark is the value, the light bar is the interval, and triangles are the other roles.
-    """
+    """Draw the scores of each label: the value as a mark, its interval as a light bar, other roles as triangles."""
     rows = _rows(evaluation, roles, debate)
     draw(_score_bars(rows), _numbers(rows), key="evaluate-scores", title="Scores per label")
 

@@ -99,10 +99,7 @@ def has_testable_change(session: ProjectSession, slot: Slot | None) -> bool:
 
 
 def run_test(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: bool = False) -> None:
-    """Test the change on the sample and show the trial.
-
-    Errors are shown at the top; if ``quietly`` is set, only those of prompts that cannot be rendered.
-    """
+    """Test the change on the sample. ``quietly`` shows only errors of prompts that cannot be rendered."""
     try:
         change = trials.draft_change(session, slot, plan)
         size = state.lab.sample_size

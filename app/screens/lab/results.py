@@ -36,10 +36,7 @@ RESULTS_KEY = "lab-outcome"
 
 
 def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: bool) -> None:
-    """Draw the results of the shown trial and its actions.
-
-    Unless tests are ``instant``, also draw the estimated cost of the next test.
-    """
+    """Draw the shown trial and its actions, and the cost of the next test unless tests are ``instant``."""
     subject = trials.DEFINITIONS if slot is None else slot.name
     trial = trials.find_trial(session, subject, state.lab.trials.get(subject))
     price = None if instant else _forecast(session, plan, slot)
@@ -78,10 +75,7 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
 
 
 def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
-    """Return the estimated calls and cost of testing the current change.
-
-    Empty without a change, and if the change was tested already or cannot be tested.
-    """
+    """Return the estimated calls and cost of the next test; empty without a new change that can be tested."""
     try:
         change = trials.draft_change(session, slot, plan)
         sample = document_samples.project_sample(session, state.lab.sample_size)

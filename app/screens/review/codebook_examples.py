@@ -110,10 +110,7 @@ def _example_effect(effect: ExampleEffect) -> None:
 def example_sentence(
     example: CodebookExample, effect: ExampleEffect, codebook: Codebook, *, more: int, elsewhere: bool
 ) -> str:
-    """Return a suggested example as HTML.
-
-    ``more`` counts further suggestions. ``elsewhere`` is True when another document is in focus.
-    """
+    """Return a suggestion as HTML. ``more`` counts others; ``elsewhere`` is True if another document is in focus."""
     label = codebook.label(example.label_id)
     further = f" {format_count(more, 'more correction')} here." if more else ""
     source = f" of {escape(example.document_id)}" if elsewhere else ""

@@ -52,10 +52,7 @@ def grid_view(
     *,
     show_all: Callable[[], None],
 ) -> None:
-    """Draw a page of the documents that match ``queue_filter``, the counters, and the focused document.
-
-    ``show_all`` clears the filters.
-    """
+    """Draw the documents that match ``queue_filter``, the counters and the focused one. ``show_all`` clears filters."""
     if isinstance(focus := _grid_state(run, actor).get("row"), str):
         state.review.document = focus
     widgets = st.session_state

@@ -152,10 +152,7 @@ _SQUARES_COLUMN: dict[str, Any] = {
 
 
 def _columns(codebook: Codebook, roles: Mapping[str, str], js: Any, *, min_text_width: int) -> list[dict[str, Any]]:
-    """Return the groups of columns: document, labels, gold, a column for each role, and status.
-
-    ``min_text_width`` is the least width of the text in pixels.
-    """
+    """Return the groups of columns. ``min_text_width`` is the least width of the text in pixels."""
     gold_width, role_width = _widths(codebook)
     gold = {"field": "gold", "headerName": "gold", "width": gold_width, **_SQUARES_COLUMN}
     return [

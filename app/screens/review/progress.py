@@ -32,10 +32,7 @@ from core.stats.intervals import format_interval
 
 
 def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> None:
-    """Draw the lines below the review: a suggested example, if there is one, and the accuracy estimate.
-
-    ``document_id`` is the focused document.
-    """
+    """Draw an example suggested from the focused document, if there is one, and the state of the review."""
     example = ReviewState.edited_example.pop()
     if example is not None:
         example_dialog(session, run, example, actor)

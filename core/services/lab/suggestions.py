@@ -174,10 +174,7 @@ def _already_applied(book: Codebook, suggestion: Suggestion) -> bool:
 def label_errors(
     session: ProjectSession, now: Codebook, run_id: str | None = None
 ) -> Iterator[tuple[Label, dict[str, Texts]]]:
-    """Yield each label with the documents of a run by outcome: fn, fp, tp, tn.
-
-    The run defaults to ``latest_scored_run``.
-    """
+    """Yield each label with the documents of a run, or of ``latest_scored_run``, by outcome: fn, fp, tp, tn."""
     run_id = run_id or latest_scored_run(session)
     if run_id is None or now.kind == "rating":
         return
@@ -370,10 +367,7 @@ def parse_proposal(text: str, label: Label) -> tuple[Label, str]:
 
 
 def accept_field(session: ProjectSession, proposal: Proposal, part: str) -> Proposal:
-    """Apply one field of a proposal to the draft and return the remaining proposal.
-
-    Raises CodebookError and KeyError.
-    """
+    """Apply a field of a proposal to the draft and return the other ones. Raises CodebookError and KeyError."""
     value = getattr(proposal.after, part)
     book = codebooks.codebook_status(session).codebook
     changed = codebooks.change_label(book, proposal.before.id, **{part: value})

@@ -94,10 +94,7 @@ class Configuration:
 
 
 def all_configurations(spec: SweepSpec) -> tuple[Configuration, ...]:
-    """Return all combinations, starting with the first value of each list.
-
-    Raises UsageError for fewer than two or too many configurations.
-    """
+    """Return all combinations, starting with the first values. UsageError for fewer than two or too many."""
     combinations = product(*spec.versions.values(), spec.role_models, *spec.params.values())
     crossed = list(islice(combinations, MAX_CONFIGURATIONS + 1))
     if len(crossed) > MAX_CONFIGURATIONS:

@@ -333,10 +333,7 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Documen
 def _find_runs(
     session: ProjectSession, change: SettingsChange, earlier_trials: Sequence[Trial]
 ) -> tuple[str | None, str | None]:
-    """Return the latest runs of known trials that send the requests before and after a change, None without one.
-
-    Both show the same examples.
-    """
+    """Return the latest runs that send the requests before and after a change, with the same examples; None without."""
     runs = [
         run
         for trial in reversed(earlier_trials)
@@ -416,10 +413,7 @@ def stop_trial(session: ProjectSession, trial: Trial) -> None:
 
 
 def trial_result(session: ProjectSession, trial: Trial) -> TrialResult:
-    """Return the effect of the change on the documents that have ended in both runs.
-
-    Documents that either run has learned from have no reference.
-    """
+    """Return the effect on documents that ended in both runs. Those that either learned from have no reference."""
     before, after = _trial_runs(session, trial)
     codebook = compared_labels(before.settings.codebook, after.settings.codebook)
     was, now = (

@@ -82,10 +82,7 @@ class AccuracyEstimate:
         return max(0, sampling.MIN_DRAWS - self.drawn)
 
     def needed_reviews(self, width: float = TARGET_WIDTH) -> int | None:
-        """Return about how many further documents to review until the interval of ``right`` has this width.
-
-        None while nothing is known.
-        """
+        """Return about how many more documents give ``right`` an interval of this width, None while that is unknown."""
         return sampling.draws_needed(self.sample, width, self.right)
 
 

@@ -50,10 +50,7 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class SavedAction:
-    """The documents of a committed action, and its time (Unix seconds).
-
-    ``reverted`` names what was undone or redone.
-    """
+    """A committed action: its time (Unix seconds), its documents, and what it undid or redid."""
 
     at: float
     documents: tuple[str, ...]
@@ -169,10 +166,7 @@ def submit(
 
 
 def reveal(session: ProjectSession, run_id: str, document_id: str, by: Attribution = DEFAULT_REVIEWER) -> SavedAction:
-    """Store the blind decisions before the verdict is shown, so that both can be compared later.
-
-    UsageError when a label has no value of the reviewer's own.
-    """
+    """Store the blind decisions before the verdict is shown. UsageError for a label that the reviewer left open."""
     codebook = _run_settings(session, run_id).codebook
     records = session.store.document_records.load(run_id, [document_id], actor=by.actor, debate=False)
     reviews = next((record.reviews for record in records), {})
@@ -244,10 +238,7 @@ def redo(
 
 
 def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: str | None = None) -> list[HistoryEntry]:
-    """Return the actions on a document, newest first: one line for each value, mark and status.
-
-    ``actor`` limits them to the actions of one reviewer.
-    """
+    """Return the actions on a document, or those of ``actor`` on it, newest first: each value, mark and status."""
     codebook = run.settings.codebook
     versions = session.store.codebooks.history()
     names = {label.id: label.name for version in reversed(versions) for label in version.codebook.labels}

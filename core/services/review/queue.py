@@ -202,10 +202,7 @@ def list_queue(session: ProjectSession, run: RunRow, filters: QueueFilter, *, ac
 
 
 def review_page(session: ProjectSession, run: RunRow, filters: QueueFilter, *, actor: str | None = None) -> ReviewPage:
-    """Return a page of the run's documents. A number past the last page gives the last one.
-
-    With ``actor`` values and statuses are that reviewer's own.
-    """
+    """Return a page of the documents as ``actor`` sees them. A number past the last page gives the last one."""
     queue_page = list_queue(session, run, filters, actor=actor)
     pages = max(1, -(-queue_page.total // filters.size))
     if filters.number > pages:

@@ -105,10 +105,7 @@ def draw_sizes(codebook: Codebook, signals: Signals, even: float, focus: str | N
 
 
 def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Grid:
-    """Return the verdicts of another run on the documents and labels of this one.
-
-    NaN where the other run has no verdict or has learned from the document.
-    """
+    """Return another run's verdicts on the documents of this one; NaN without one and for those it learned from."""
     documents = verdict_arrays(session, run).documents
     verdicts = verdict_arrays(session, other).verdicts_on(documents)
     is_counted = is_test_document(session.store, other.run_id, documents)[:, None]
