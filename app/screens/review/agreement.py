@@ -106,7 +106,7 @@ def _numbers(report: AgreementReport, codebook: Codebook) -> None:
 def _latent(session: ProjectSession, run: RunRow) -> None:
     """Draw the annotators of an item against the latent truth; nothing without enough annotators."""
     codebook = run.settings.codebook
-    if codebook.kind == "rating" or not rater_quality(session, run, codebook.items[0]):
+    if not rater_quality(session, run, codebook.items[0]):
         return
     help = (
         "Estimated share of documents of each true value that the annotator recognised (Dawid and Skene). No reference "
