@@ -1,7 +1,4 @@
-"""A chat server with scripted answers and failures.
-
-``Scripted`` runs in a separate thread. ``behave`` answers each request; requests are recorded.
-"""
+"""A chat server with scripted answers and failures."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Self
 
 from aiohttp import web
 
@@ -17,26 +14,20 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Behaviour = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
 
 
-class Scripted:
-    """A server on a free local port; a context manager."""
+class ServerThread:
+    """A server on a free local port, in a thread with its own event loop; a context manager."""
 
-    def __init__(self, behave: Behaviour) -> None:
-        self.behave = behave
-        self.requests: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.paths: list[str] = []
-        """Paths of all requests; ``requests`` and ``headers`` are those of chat and embeddings only."""
+    def __init__(self) -> None:
+        self.port = 0
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self.port = 0
 
-    @property
-    def url(self) -> str:
-        """Base URL, as in the option --connection."""
-        return f"http://127.0.0.1:{self.port}/v1"
+    async def start(self) -> Callable[[], Awaitable[object]]:
+        """Start the server, set its port, and return the function that ends it."""
+        raise NotImplementedError
 
-    def __enter__(self) -> Scripted:
+    def __enter__(self) -> Self:
         self._thread.start()
         assert self._ready.wait(10)
         return self
@@ -44,6 +35,36 @@ class Scripted:
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        end = self._loop.run_until_complete(self.start())
+        self._loop.call_soon(self._ready.set)
+        self._loop.run_forever()
+        self._loop.run_until_complete(end())
+        left = asyncio.all_tasks(self._loop)
+        for task in left:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
+
+
+class Scripted(ServerThread):
+    """A chat server whose ``behave`` answers each request; requests are recorded."""
+
+    def __init__(self, behave: Behaviour) -> None:
+        super().__init__()
+        self.behave = behave
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
+        """Paths of all requests; ``requests`` and ``headers`` are those of chat and embeddings only."""
+
+    @property
+    def url(self) -> str:
+        """Base URL, as in the option --connection."""
+        return f"http://127.0.0.1:{self.port}/v1"
 
     @web.middleware
     async def _record_path(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -59,29 +80,18 @@ class Scripted:
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
         return await self.behave(request, body)
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
+    async def start(self) -> Callable[[], Awaitable[object]]:
         app = web.Application(middlewares=[self._record_path])
-        app.router.add_post("/v1/chat/completions", self._answer_chat)
-        app.router.add_post("/v1/embeddings", self._answer_chat)
-        app.router.add_post("/api/chat", self._answer_chat)
+        for path in ("/v1/chat/completions", "/v1/embeddings", "/api/chat"):
+            app.router.add_post(path, self._answer_chat)
         app.router.add_post("/api/show", self._answer_other)
         for path in ("/v1/models", "/props", "/api/tags", "/api/ps"):
             app.router.add_get(path, self._answer_other)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
-        self._loop.run_until_complete(runner.setup())
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        self._loop.run_until_complete(site.start())
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
         self.port = runner.addresses[0][1]
-        self._loop.call_soon(self._ready.set)
-        self._loop.run_forever()
-        self._loop.run_until_complete(runner.cleanup())
-        left = asyncio.all_tasks(self._loop)
-        for task in left:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-        self._loop.close()
+        return runner.cleanup
 
 
 def event(data: Any) -> bytes:

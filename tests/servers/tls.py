@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import threading
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -15,25 +15,23 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from tests.servers.scripted import ServerThread
+
 FAULTS = {"expired": "expired", "other host": "IP address mismatch", "unknown signer": "unable to get local issuer"}
 """Faults of a certificate, with words of OpenSSL's message."""
 
 
-class TlsFront:
+class TlsFront(ServerThread):
     """A TLS server that forwards connections to a port of this machine; a context manager.
 
     Name ``signer`` in SSL_CERT_FILE to trust it.
     """
 
     def __init__(self, folder: Path, target: int) -> None:
+        super().__init__()
         self.signer = folder / "signer.pem"
-        self.port = 0
         self._target = target
-        self._folder = folder
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._loop = asyncio.new_event_loop()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
         self._open: set[asyncio.StreamWriter] = set()
         self._chains = _make_chains(folder, self.signer)
         self._context.load_cert_chain(self._chains["valid"])
@@ -48,31 +46,14 @@ class TlsFront:
 
         self._loop.call_soon_threadsafe(change)
 
-    def __enter__(self) -> TlsFront:
-        self._thread.start()
-        assert self._ready.wait(10)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-
-    def _run(self) -> None:
-        server = self._loop.run_until_complete(self._start())
-        self._loop.call_soon(self._ready.set)
-        self._loop.run_forever()
-        server.close()
-        left = asyncio.all_tasks(self._loop)
-        for task in left:
-            task.cancel()
-        if left:
-            self._loop.run_until_complete(asyncio.wait(left))
-        self._loop.close()
-
-    async def _start(self) -> asyncio.Server:
+    async def start(self) -> Callable[[], Awaitable[object]]:
         server = await asyncio.start_server(self._forward, "127.0.0.1", 0, ssl=self._context)
         self.port = server.sockets[0].getsockname()[1]
-        return server
+
+        async def end() -> None:
+            server.close()
+
+        return end
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open.add(writer)
