@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeAlias
 
 from core.llm.quotas import Quota
@@ -35,7 +35,7 @@ RECOVERY = 1.02
 class ServerLimiter:
     """Limiter of the calls of one run to one server.
 
-    ``max_calls`` is the run's concurrency. Each call enters all ``quotas``, which other runs may share. ``on_change``
+    ``max_calls`` is the run's concurrency. Each call keeps all ``quotas``, which other runs may share. ``on_change``
     is called with the number of concurrent calls when it changes, and with None when it is back at its highest.
     """
 
@@ -57,30 +57,20 @@ class ServerLimiter:
         """Number of calls that may be in flight now."""
         return int(self._allowed)
 
-    async def enter(self, tokens: int) -> None:
-        """Wait until a call with so many tokens (prompt plus output limit) may start. Call ``leave`` after it."""
+    @asynccontextmanager
+    async def call(self, tokens: int) -> AsyncIterator[None]:
+        """Wait until a call with so many tokens (prompt plus output limit) may start; the call is in the context."""
         await self._wait_for_slot()
-        entered: list[Quota] = []
         try:
             loop = asyncio.get_running_loop()
             while (wait := self._until - loop.time()) > 0:
                 await asyncio.sleep(wait)
-            for quota in self._quotas:
-                await quota.enter(tokens)
-                entered.append(quota)
-        except BaseException:
-            self._leave(entered)
-            raise
-
-    def leave(self) -> None:
-        """Release the slots of a call that has ended."""
-        self._leave(self._quotas)
-
-    def _leave(self, quotas: Sequence[Quota]) -> None:
-        for quota in quotas:
-            quota.leave()
-        self._in_flight -= 1
-        self._start_waiting()
+            async with AsyncExitStack() as stack:
+                for quota in self._quotas:
+                    await stack.enter_async_context(quota.call(tokens))
+                yield
+        finally:
+            self._free_slot()
 
     def succeeded(self) -> None:
         """Record a call that the server accepted."""
@@ -121,10 +111,14 @@ class ServerLimiter:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self.leave()  # the slot was already given to this call
+                self._free_slot()  # it was already given to this call
             elif turn in self._queue:
                 self._queue.remove(turn)
             raise
+
+    def _free_slot(self) -> None:
+        self._in_flight -= 1
+        self._start_waiting()
 
     def _start_waiting(self) -> None:
         while self._queue and self._in_flight < self.at_once:

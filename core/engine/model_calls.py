@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -317,17 +317,17 @@ class ModelCaller:
     ) -> AsyncIterator[Settle]:
         """Wait until the limits of the server, the concurrency and the budget of the run allow a call."""
         limiter = self._limiter(role_model)
-        await self._wait(limiter.enter, characters // CHARACTERS_PER_TOKEN + output_limit)
-        try:
-            async with self._slots, self.budget.reserve(max_cost) as settle:
-                if self._is_paused:  # since this call began to wait for its slot or for the budget
-                    raise asyncio.CancelledError
-                yield settle
-        except RateLimited as error:
-            limiter.limited(error.retry_after)
-            raise
-        finally:
-            limiter.leave()
+        async with AsyncExitStack() as stack:
+            tokens = characters // CHARACTERS_PER_TOKEN + output_limit
+            await self._wait(stack.enter_async_context, limiter.call(tokens))
+            try:
+                async with self._slots, self.budget.reserve(max_cost) as settle:
+                    if self._is_paused:  # since this call began to wait for its slot or for the budget
+                        raise asyncio.CancelledError
+                    yield settle
+            except RateLimited as error:
+                limiter.limited(error.retry_after)
+                raise
         limiter.succeeded()
 
     async def _ask(

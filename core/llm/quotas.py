@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
 
 from aiolimiter import AsyncLimiter
 
@@ -17,29 +19,21 @@ class Quota:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._slots = None if limits.at_once is None else asyncio.Semaphore(limits.at_once)
+        self._slots = nullcontext() if limits.at_once is None else asyncio.Semaphore(limits.at_once)
         self._requests = _limiter(limits.requests_per_minute)
         self._tokens = _limiter(limits.tokens_per_minute)
 
-    async def enter(self, tokens: int) -> None:
-        """Wait until a call with so many tokens (prompt plus output limit) may start. Call ``leave`` after it."""
-        if self._slots is not None:
-            await self._slots.acquire()
-        try:
+    @asynccontextmanager
+    async def call(self, tokens: int) -> AsyncIterator[None]:
+        """Wait until a call with so many tokens (prompt plus output limit) may start; the call is in the context."""
+        async with self._slots:
             if self._requests is not None:
                 await self._requests.acquire()
             while self._tokens is not None and tokens > 0:
                 part = min(tokens, self._tokens.max_rate)
                 await self._tokens.acquire(part)
                 tokens -= int(part)
-        except BaseException:
-            self.leave()
-            raise
-
-    def leave(self) -> None:
-        """Release the slot of a call that has ended."""
-        if self._slots is not None:
-            self._slots.release()
+            yield
 
 
 def _limiter(a_minute: int | None) -> AsyncLimiter | None:

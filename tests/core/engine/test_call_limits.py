@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -23,13 +24,12 @@ def test_limit_of_concurrent_calls_is_kept_in_order_of_arrival() -> None:
 
         async def call(number: int) -> None:
             nonlocal active, most
-            await limiter.enter(1)
-            order.append(number)
-            active += 1
-            most = max(most, active)
-            await asyncio.sleep(0.001)
-            active -= 1
-            limiter.leave()
+            async with limiter.call(1):
+                order.append(number)
+                active += 1
+                most = max(most, active)
+                await asyncio.sleep(0.001)
+                active -= 1
 
         await asyncio.gather(*map(call, range(12)))
         return order, most
@@ -38,19 +38,30 @@ def test_limit_of_concurrent_calls_is_kept_in_order_of_arrival() -> None:
 
 
 def test_cancelled_waiting_call_frees_its_slot() -> None:
-    async def go() -> None:
-        limiter = ServerLimiter(1)
-        await limiter.enter(1)
-        waiting = [asyncio.create_task(limiter.enter(1)) for _ in range(3)]
-        await asyncio.sleep(0)
-        waiting[0].cancel()
-        await asyncio.sleep(0)
-        limiter.leave()
-        waiting[1].cancel()  # cancelled at the moment when its slot became free
+    async def go() -> int:
+        quota, active, most = Quota(Limits(at_once=1)), 0, 0
+        limiter = ServerLimiter(1, quota)
+
+        async def call(server: ServerLimiter) -> None:
+            nonlocal active, most
+            async with server.call(1):
+                active += 1
+                most = max(most, active)
+                await asyncio.sleep(0.001)
+                active -= 1
+
+        async with limiter.call(1):
+            waiting = [asyncio.create_task(call(limiter)) for _ in range(3)]
+            await asyncio.sleep(0)
+            waiting[0].cancel()
+            await asyncio.sleep(0)
+        waiting[1].cancel()  # at the moment when its slot became free
         async with asyncio.timeout(1):
             await waiting[2]
+        await asyncio.gather(*(call(ServerLimiter(2, quota)) for _ in range(2)))
+        return most
 
-    asyncio.run(go())
+    assert asyncio.run(go()) == 1, "the quota has no more slots than before"
 
 
 def test_many_429s_reduce_concurrency_and_successes_restore_it() -> None:
@@ -58,11 +69,11 @@ def test_many_429s_reduce_concurrency_and_successes_restore_it() -> None:
 
     async def go() -> tuple[int, int]:
         limiter = ServerLimiter(64, on_change=received.append)
-        for _ in range(64):
-            await limiter.enter(1)
-        for _ in range(60):  # the server accepts four calls at a time
-            limiter.limited(None)
-            limiter.leave()
+        async with AsyncExitStack() as stack:
+            for _ in range(64):
+                await stack.enter_async_context(limiter.call(1))
+            for _ in range(60):  # the server accepts four calls at a time
+                limiter.limited(None)
         reduced = limiter.at_once
         for _ in range(3000):
             limiter.succeeded()
@@ -103,12 +114,11 @@ def test_occasional_429_does_not_reduce_concurrency() -> None:
     async def go() -> int:
         limiter = ServerLimiter(64)
         for number in range(1000):
-            await limiter.enter(1)
-            if number % 20 == 0:
-                limiter.limited(0.01)
-            else:
-                limiter.succeeded()
-            limiter.leave()
+            async with limiter.call(1):
+                if number % 20 == 0:
+                    limiter.limited(0.01)
+                else:
+                    limiter.succeeded()
         return limiter.at_once
 
     assert asyncio.run(go()) == 64
@@ -120,8 +130,8 @@ def test_all_calls_wait_after_several_429s_in_a_row() -> None:
         for _ in range(call_limits.MAX_LIMITED_IN_A_ROW):
             limiter.limited(0.2)
         began = asyncio.get_running_loop().time()
-        await limiter.enter(1)
-        return asyncio.get_running_loop().time() - began
+        async with limiter.call(1):
+            return asyncio.get_running_loop().time() - began
 
     assert run_in_simulated_time(go()) == pytest.approx(0.2)
 

@@ -19,9 +19,8 @@ def test_requests_per_minute_are_spread_over_the_minute() -> None:
         quota, loop, started = Quota(Limits(requests_per_minute=120)), asyncio.get_running_loop(), []
 
         async def call() -> None:
-            await quota.enter(1)
-            started.append(loop.time())
-            quota.leave()
+            async with quota.call(1):
+                started.append(loop.time())
 
         await asyncio.gather(*(call() for _ in range(15)))
         return started
@@ -37,8 +36,8 @@ def test_tokens_per_minute_are_spread_over_the_minute(limit: Limits) -> None:
 
         async def call() -> None:
             nonlocal started
-            await quota.enter(100)
-            started += 1
+            async with quota.call(100):
+                started += 1
 
         calls = [asyncio.create_task(call()) for _ in range(100)]
         await asyncio.sleep(0.55)
@@ -55,10 +54,9 @@ def test_calls_at_once_wait_for_a_free_slot() -> None:
         quota, loop, started = Quota(Limits(at_once=2)), asyncio.get_running_loop(), []
 
         async def call() -> None:
-            await quota.enter(1)
-            started.append(loop.time())
-            await asyncio.sleep(1)
-            quota.leave()
+            async with quota.call(1):
+                started.append(loop.time())
+                await asyncio.sleep(1)
 
         calls = [asyncio.create_task(call()) for _ in range(5)]
         await asyncio.sleep(0.5)
