@@ -31,10 +31,19 @@ Disagree: the last values of roles differ. Samples: runs with the same codebook 
 RULES = 3
 """Number of the rules below. A higher one replaces the reasons that an earlier version of Moot derived."""
 
-# A role may decide one item in each turn.
-_DERIVE = """
+_TIMES = "sum((unix_time * 1000000)::BIGINT)"  # whole microseconds: the sum of fractions depends on its order
+_VERDICT_TIMES = f"""
+SELECT document_id, {_TIMES}::DOUBLE AS seen FROM verdicts
+WHERE list_contains($siblings, run_id) AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)
+GROUP BY document_id
+"""
+# The remaining rows of review_reasons are as recent as the verdicts. Not a left join: DuckDB 2.0.0 mixes up columns
+# over one with an empty table. A role may decide one item in each turn.
+_DERIVE = f"""
 INSERT INTO review_reasons
-WITH changed AS MATERIALIZED ({changed}),
+WITH changed AS MATERIALIZED (
+    FROM ({_VERDICT_TIMES}) ANTI JOIN (SELECT document_id FROM review_reasons WHERE run_id = $run) USING (document_id)
+),
 last_turns AS MATERIALIZED (
     SELECT document_id, role, min(turn) AS first_turn, bool_or(values IS NOT NULL) AS has_values,
            arg_max(evidence_total, turn + if(values IS NULL, 0, 1000000)) AS total,
@@ -66,7 +75,7 @@ wrong AS (
     SELECT DISTINCT document_id
     FROM (SELECT document_id, item, value FROM annotations SEMI JOIN changed USING (document_id)
           WHERE run_id = $run AND annotator = 'verdict') AS verdict
-    JOIN ({gold}) AS truth USING (document_id, item)
+    JOIN ({{gold}}) AS truth USING (document_id, item)
     WHERE differs(verdict.value, truth.value)
 ),
 judged AS MATERIALIZED (
@@ -92,22 +101,9 @@ SELECT $run, document_id,
 FROM changed LEFT JOIN decided USING (document_id) LEFT JOIN roles USING (document_id)
 LEFT JOIN differing USING (document_id) LEFT JOIN wrong USING (document_id) LEFT JOIN split USING (document_id)
 """
-_TIMES = "sum((unix_time * 1000000)::BIGINT)"  # whole microseconds: the sum of fractions depends on its order
-_VERDICT_TIMES = f"""
-SELECT document_id, {_TIMES}::DOUBLE AS seen FROM verdicts
-WHERE list_contains($siblings, run_id) AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)
-GROUP BY document_id
-"""
-# The remaining rows of review_reasons are as recent as the verdicts. Not a left join: DuckDB 2.0.0 mixes up columns
-# over one with an empty table.
-_CHANGED_DOCUMENTS = (
-    f"SELECT document_id, seen FROM ({_VERDICT_TIMES}) "
-    "ANTI JOIN (SELECT document_id FROM review_reasons WHERE run_id = $run) USING (document_id)"
-)
 _GONE = f"""
-DELETE FROM review_reasons WHERE run_id = $run AND document_id NOT IN
-    (SELECT document_id FROM ({_VERDICT_TIMES}) AS now WHERE now.seen = review_reasons.seen AND now.document_id =
-    review_reasons.document_id)
+DELETE FROM review_reasons WHERE run_id = $run
+    AND ($everything OR (document_id, seen) NOT IN (SELECT (document_id, seen) FROM ({_VERDICT_TIMES})))
 """
 
 
@@ -125,42 +121,26 @@ class ReviewReasons(Repository):
         are the runs with comparable verdicts, including this one.
         """
         params = {"run": run_id, "siblings": sorted({run_id, *siblings})}
-        basis, verdicts = self._state(params)
-        stored = self._connection.row("SELECT basis, verdicts FROM review_reason_states WHERE run_id = ?", [run_id])
-        if stored != (basis, verdicts):
-            settings = self._runs.settings(run_id)
-            allowed = AllowedValues(settings.codebook if settings else Codebook())
-            everything = not stored or stored[0] != basis
-            self._writer.do(lambda cursor: _derive(cursor, params, allowed, basis, verdicts, everything=everything))
-
-    def _state(self, params: dict[str, Any]) -> tuple[str, str]:
-        gold = self._connection.rows(f"SELECT count(*), {GOLD_CHECKSUM}::VARCHAR FROM gold")[0]
+        gold = self._connection.row(f"SELECT count(*), {GOLD_CHECKSUM}::VARCHAR FROM gold")
         verdicts = self._connection.rows(
             f"SELECT run_id, count(*), {_TIMES} FROM verdicts WHERE list_contains($siblings, run_id) "
             "GROUP BY run_id ORDER BY run_id",
             {"siblings": params["siblings"]},
         )
-        return f"{RULES} {gold} {params['siblings']}", str(verdicts)
+        state = f"{RULES} {gold} {params['siblings']}", str(verdicts)
+        stored = self._connection.row("SELECT basis, verdicts FROM review_reason_states WHERE run_id = ?", [run_id])
+        if stored == state:
+            return
+        settings = self._runs.settings(run_id)
+        allowed = AllowedValues(settings.codebook if settings else Codebook())
+        derive = _DERIVE.format(gold=allowed.gold("document_id IN (SELECT document_id FROM changed)"))
 
+        def write(cursor: Cursor) -> None:
+            cursor.execute(_GONE, {**params, "everything": not stored or stored[0] != state[0]})
+            cursor.execute(derive, {**params, **allowed.params})
+            cursor.execute("INSERT OR REPLACE INTO review_reason_states VALUES (?, ?, ?)", [run_id, *state])
 
-def _derive(
-    cursor: Cursor, params: dict[str, Any], allowed: AllowedValues, basis: str, verdicts: str, *, everything: bool
-) -> None:
-    run = {"run": params["run"]}
-    if everything:
-        cursor.execute("DELETE FROM review_reasons WHERE run_id = $run", run)
-    else:
-        cursor.execute(_GONE, params)
-    cursor.execute(
-        _DERIVE.format(
-            changed=_CHANGED_DOCUMENTS, gold=allowed.gold("document_id IN (SELECT document_id FROM changed)")
-        ),
-        {**params, **allowed.params},
-    )
-    cursor.execute(
-        "INSERT OR REPLACE INTO review_reason_states VALUES ($run, $basis, $verdicts)",
-        {**run, "basis": basis, "verdicts": verdicts},
-    )
+        self._writer.do(write)
 
 
 Reason: TypeAlias = DebateReason | Literal["near", "classifier", "stale", "flagged"]
