@@ -461,8 +461,6 @@ def _error_text(error: ValidationError, data: Mapping[str, Any], lines: Mapping[
 
 
 def _label_name(data: Mapping[str, Any], index: int) -> str:
-    try:
-        name = data["labels"][index]["name"]
-    except (KeyError, IndexError, TypeError):
-        name = None
+    label = data["labels"][index]
+    name = label.get("name") if isinstance(label, Mapping) else None
     return f"label {index + 1}" if name is None else f"label '{str(name)[:80]}'"

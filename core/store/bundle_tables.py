@@ -131,9 +131,8 @@ def _fill(part: Path, schema: int, tables: Tables) -> None:
 
 
 def _append(root: Cursor, name: str, batch: pa.RecordBatch) -> None:
-    columns = ", ".join('"' + column.replace('"', '""') + '"' for column in batch.schema.names)
     root.register("incoming", batch)
-    root.execute(f'INSERT INTO "{name}" ({columns}) SELECT {columns} FROM incoming')
+    root.execute(f'INSERT INTO "{name}" BY NAME SELECT * FROM incoming')
     root.unregister("incoming")
 
 
