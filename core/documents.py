@@ -134,8 +134,7 @@ def as_rating(number: float) -> int | float:
 class Precedent:
     """A labelled document that may be shown as an example.
 
-    ``values`` maps an item (label id; ``"label"`` for a choice) to the value by a person or the gold. ``text`` is all
-    fields of the document, named if there are several.
+    ``values`` are those of a person or the gold by item. ``text`` is all fields, named if there are several.
     """
 
     document_id: str

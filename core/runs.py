@@ -48,10 +48,7 @@ unresolved for a person."""
 
 @dataclass(frozen=True, slots=True)
 class StopReason:
-    """Reason why an unfinished run is not running: a code for programs and a message for people.
-
-    The message of a run that is on hold is the id of the run with which it was put on hold.
-    """
+    """Reason why an unfinished run is not running, as code and message (on hold: the id of the run that it follows)."""
 
     code: StopCode
     message: str

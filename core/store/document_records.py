@@ -111,8 +111,7 @@ class PersonReview:
 class DocumentRecord:
     """A document with the results of a run and its reviews.
 
-    Reviews and gold from before the kind, a scale or the labels changed may have values that the codebook of the run
-    does not allow. They are left out, so that the item is open.
+    Reviews and gold that the codebook of the run does not allow are left out, so that the item is open.
     """
 
     document: Document

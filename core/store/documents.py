@@ -282,8 +282,7 @@ class Documents(Repository):
     def new_ids(self, documents: Iterable[Document]) -> dict[str, str]:
         """Return a new id for each of these documents whose id has runs or reviews of another text.
 
-        It is the first of ``id (2)``, ``id (3)`` and so on that does not belong to another text. A text that is
-        imported again thus gets its earlier id.
+        It is the first of ``id (2)``, ``id (3)`` and so on that does not belong to another text.
         """
         with self._connection.reading() as cursor, incoming(cursor, _text_columns(documents)):
             return _new_ids(cursor)

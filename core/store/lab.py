@@ -155,26 +155,18 @@ class Lab(Repository):
 
     def held_out_among(self, split: Split, document_ids: Sequence[str]) -> set[str]:
         """Return the documents of these, labelled or not, that are on the held-out side."""
-        return set(
-            self._connection.column(
-                f"SELECT id FROM (SELECT unnest($ids) AS id) WHERE {_HELD_OUT}",
-                {**split.params, "ids": list(document_ids)},
-            )
-        )
+        held_out = f"SELECT id FROM (SELECT unnest($ids) AS id) WHERE {_HELD_OUT}"
+        return set(self._connection.column(held_out, {**split.params, "ids": list(document_ids)}))
 
     def ended(self, run_id: str) -> set[str]:
         """Return documents of a run whose debate has ended without a provider error."""
-        return set(
-            self._connection.column(
-                "SELECT document_id FROM verdicts WHERE run_id = ? AND status <> 'failed'", [run_id]
-            )
-        )
+        ended = "SELECT document_id FROM verdicts WHERE run_id = ? AND status <> 'failed'"
+        return set(self._connection.column(ended, [run_id]))
 
     def outcomes(self, run_id: str, codebook: Codebook) -> dict[str, tuple[bool | None, bool]]:
-        """Return (correct, disagreement) for each finished document of a run.
+        """Return (correct, disagreement) for each finished document of a run; ``correct`` is None without a reference.
 
-        ``correct`` is None without a reference; reviewed labels take precedence over gold. ``disagreement`` is True if
-        roles differ or the verdict is unresolved.
+        ``disagreement`` is True if roles differ or the verdict is unresolved.
         """
         allowed = AllowedValues(codebook)
         rows = self._connection.rows(

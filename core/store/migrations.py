@@ -1,8 +1,7 @@
 """The schema of a project file and the migration of older files.
 
 The migrations are ``schema/<number>_<name>.sql``. They are append-only, and each is applied in one transaction with its
-row in ``moot_schema``. A higher number than the newest one here means that a newer Moot made the file. Other digests
-mean that a development version made it.
+row in ``moot_schema``.
 """
 
 from __future__ import annotations

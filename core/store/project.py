@@ -30,10 +30,7 @@ from core.store.write_queue import Writer
 
 
 class Store:
-    """All contents of a project, one attribute per family.
-
-    Use it from any thread, but not from an event loop, which it blocks.
-    """
+    """All contents of a project, one attribute per family, for any thread; it blocks an event loop."""
 
     def __init__(self, connection: DatabaseConnection, writer: Writer) -> None:
         self.documents = Documents(connection, writer)

@@ -1,8 +1,7 @@
 """Paid replies by the hash of their request: the engine's reply store.
 
-A reply that is not yet in the project's tables is a line of a log beside the project. A line survives a crash of the
-process as soon as ``write`` has returned. It survives a crash of the machine once the system has written it to disk or
-the tables contain it, a moment later. A paid reply thus never waits for a transaction.
+A reply that is not yet in the project's tables is a line of a log beside the project, so that it never waits for a
+transaction. A line survives a crash of the process at once, and a crash of the machine a moment later.
 """
 
 from __future__ import annotations
@@ -163,10 +162,7 @@ def reply_log_path(project: Path) -> Path:
 
 
 class ReplyLog:
-    """The reply log of an open project, for use from any thread.
-
-    ``recovered`` are the replies that a crashed process left in it; an incomplete line is skipped.
-    """
+    """The reply log of an open project, for any thread; ``recovered`` are the replies of a crashed process."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -117,8 +117,7 @@ class ReviewReasons(Repository):
     def refresh(self, run_id: str, siblings: Sequence[str]) -> None:
         """Update the reasons of a run after new debates or gold. Cheap when nothing has changed.
 
-        Only documents with a new verdict are derived, or all of them when gold or ``siblings`` changed. ``siblings``
-        are the runs with comparable verdicts, including this one.
+        All documents are derived when gold or ``siblings`` (the runs with comparable verdicts) changed.
         """
         params = {"run": run_id, "siblings": sorted({run_id, *siblings})}
         gold = self._connection.row(f"SELECT count(*), {GOLD_CHECKSUM}::VARCHAR FROM gold")
@@ -241,9 +240,8 @@ _COLUMNS = (
 class Viewpoint:
     """The reviewer and the run that a page of documents depends on.
 
-    ``run_id`` None means all documents of the project without a debate. With ``actor`` statuses are that reviewer's
-    own, else the current ones. ``outdated`` are (item, codebook version) pairs decided under a definition that has
-    changed since.
+    ``run_id`` None means all documents without a debate. With ``actor`` statuses are that reviewer's own, else the
+    current ones. ``outdated`` are (item, codebook version) pairs whose definition has changed since.
     """
 
     run_id: str | None
@@ -411,8 +409,7 @@ class ReviewQueue(ReadRepository):
     ) -> tuple[str, dict[str, Any]]:
         """Return SQL up to ``lines`` with its parameters.
 
-        Without ``reasons`` lines lack them, quotes and certainty. Hidden lines have no reasons; without ``hidden`` no
-        line is hidden.
+        Without ``reasons`` lines lack them, quotes and certainty; without ``hidden`` no line is hidden.
         """
         review_status, params = _review_status(view)
         has_neighbours, has_certainties = self._connection.rows(

@@ -1,7 +1,4 @@
-"""Reviews: the decisions of people about documents, stored as events; the current state is a fold over the events.
-
-Also the values of several reviewers, and of one reviewer before and after the reveal, on the same documents.
-"""
+"""Reviews: the decisions of people about documents, stored as events, and the agreement of reviewers."""
 
 from __future__ import annotations
 
@@ -106,9 +103,8 @@ class Reviews(Repository):
     ) -> list[Event]:
         """Record decisions as one action, which one undo reverts, and return its events.
 
-        ``run_id`` is the run whose verdicts the reviewer saw, ``seconds`` the time spent. A status that the document
-        already has for this reviewer adds no event. An action whose idempotency key ``action_id`` was recorded before
-        is not recorded again: its events are returned.
+        ``run_id`` is the run whose verdicts the reviewer saw, ``seconds`` the time spent. An action whose idempotency
+        key ``action_id`` was recorded before is not recorded again: its events are returned.
         """
 
         payload = {name: value for name, value in {"seconds": seconds, "once": action_id}.items() if value}

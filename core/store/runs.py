@@ -124,10 +124,7 @@ class Runs(Repository):
         return next(iter(self._read(run_id)), None)
 
     def last_read(self, run_id: str) -> RunRow:
-        """Return a run as it was read last: its settings hold, but counts and state may be outdated.
-
-        Counting takes longer than most answers to a key in Review. Raises NoSuchRun for an unknown run.
-        """
+        """Return a run as it was read last, without counting: counts and state may be outdated. Raises NoSuchRun."""
         _, rows = self._last_read.get(run_id, (None, ()))
         return rows[0] if rows else self.require(run_id)
 
@@ -230,11 +227,10 @@ class Runs(Repository):
         return Work(run.model_copy(update={"settings": settings}), tuple(todo), dict(retry_rounds))
 
     def retryable(self, run_id: str) -> dict[str, int]:
-        """Return how many documents a retry debates again, by their status.
+        """Return how many documents a retry debates again, by their status, without replaced ones.
 
-        Of unresolved documents, those with a failed or unreadable reply count, which is requested again. A retry of the
-        others would find the same replies, as of a tie of votes, or be cut by the same output limit. Replaced documents
-        do not count.
+        Of unresolved documents, those with a failed or unreadable reply count. A retry of the others would find the
+        same replies, as of a tie of votes, or be cut by the same output limit.
         """
         query = f"SELECT status, count(*) FROM verdicts WHERE run_id = $run AND {_RETRYABLE} GROUP BY status"
         counts = dict(self._connection.rows(query, {"run": run_id}))
@@ -248,8 +244,7 @@ class Runs(Repository):
         """Add documents at the end of the run, except those that it has.
 
         A run that was done or stopped becomes ``paused`` if documents are added. ``rejected`` counts the rejected rows
-        of the file, which is usually the run's file with more rows: the run keeps the larger count. Raises NoSuchRun
-        for an unknown run.
+        of the file: the run keeps the larger count. Raises NoSuchRun for an unknown run.
         """
         self.require(run_id)
 
@@ -286,10 +281,7 @@ class Runs(Repository):
         return self._writer.do(lambda cursor: _describe(cursor, changes))
 
     def undo_details(self, act: int) -> int:
-        """Restore the details before an act, as an act that can be undone, and return its number.
-
-        Raises UsageError if the details of these runs were changed after the act.
-        """
+        """Restore the details before an act, and return the new act. Raises UsageError if they changed after it."""
 
         def write(cursor: Cursor) -> int:
             rows = cursor.execute(

@@ -63,10 +63,9 @@ class Versions(Repository, Generic[C, V]):
         return self._read("ORDER BY version DESC")
 
     def save(self, content: C, *, note: str = "", actor: str = "", keep_draft: bool = False) -> int:
-        """Save content as a new version, delete the draft and return the version number.
+        """Save content as a new version unless it equals the latest, delete the draft and return the version number.
 
-        Content that equals the latest version is not saved again; the latest number is returned. ``keep_draft`` is for
-        content that does not come from the editor of the draft.
+        ``keep_draft`` is for content that does not come from the editor of the draft.
         """
         body, hash = self._pack(content)
 
@@ -251,10 +250,9 @@ class Prompts(Repository):
     """Prompt versions of a project."""
 
     def save(self, slot: str, text: str, *, parent: str, after: int, note: str = "") -> PromptVersion:
-        """Save a text as a new version of a slot, delete the slot's draft and return the version.
+        """Save a text as a version of a slot unless it was saved before, delete the draft and return the version.
 
-        The new number follows the highest saved number and ``after``, the number of the newest shipped version. A text
-        that was saved before is not saved again; the existing version is returned.
+        The new number follows the highest saved number and ``after``, the number of the newest shipped version.
         """
 
         def write(cursor: Cursor) -> str:
