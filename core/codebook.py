@@ -135,12 +135,6 @@ class Label(_Frozen):
     def _no_blanks(cls, lines: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(line for line in map(_one_line, lines) if line))
 
-    @property
-    def definition_hash(self) -> str:
-        """Hash of the words that define the label, whatever the order of the keywords."""
-        words = [self.name, self.description, list(self.include), list(self.exclude), sorted(self.keywords)]
-        return digest(words, size=8)
-
 
 class Codebook(_Frozen):
     """A codebook. Label names are unique after ``normalise``; label ids are stable across versions.
@@ -215,10 +209,12 @@ class Codebook(_Frozen):
 
     @cached_property
     def definition_hashes(self) -> dict[str, str]:
-        """Hash of the definition of each label, by its id; of ratings with the scale."""
-        hashes = {label.id: label.definition_hash for label in self.labels}
-        rated = zip(hashes.items(), self.scales, strict=False)  # none unless the codebook rates
-        return hashes | {id: f"{words} {scale}" for (id, words), scale in rated}
+        """Hash of the words that define each label, by its id; of ratings with the scale."""
+        hashes = {}
+        for label, scale in zip_longest(self.labels, self.scales):
+            words = [label.name, label.description, list(label.include), list(label.exclude), sorted(label.keywords)]
+            hashes[label.id] = digest(words, size=8) + (f" {scale}" if scale else "")
+        return hashes
 
     @property
     def mixes_scales(self) -> bool:

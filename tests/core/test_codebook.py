@@ -119,9 +119,12 @@ def test_required_labels_are_checked() -> None:
 
 def test_definition_hash_depends_on_text_and_not_on_colour() -> None:
     label = Label(name="Food", keywords=("a", "b"))
-    assert label.model_copy(update={"colour": 5}).definition_hash == label.definition_hash
-    assert label.model_copy(update={"keywords": ("b", "a")}).definition_hash == label.definition_hash
-    assert label.model_copy(update={"description": "x"}).definition_hash != label.definition_hash
+
+    def hashes(**changes: object) -> dict[str, str]:
+        return Codebook(labels=(label.model_copy(update=changes),)).definition_hashes
+
+    assert hashes(colour=5) == hashes(keywords=("b", "a")) == hashes()
+    assert hashes(description="x") != hashes()
 
 
 def test_name_of_more_than_500_characters_is_refused() -> None:
