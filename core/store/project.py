@@ -6,7 +6,7 @@ import os
 import shutil
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import NoReturn, Self
+from typing import Self
 
 from core.errors import CodebookError, ProjectError, ProjectGone, StorageFull
 from core.store import bundle_tables, migrations
@@ -137,13 +137,14 @@ class Project:
         If the file is gone or its disk read-only, ``rescue`` the project and raise ProjectGone with the copy's path.
         """
         try:
-            if self._connection.is_open and (problem := self._connection.read_only_problem()):
-                self._raise_rescued(problem)
-            with suppress(ProjectError):
-                self.write_refused()
-            self._writer.close()
-            if self._connection.is_open and (problem := self._connection.file_problem()):
-                self._raise_rescued(problem)
+            problem = self._connection.read_only_problem() if self._connection.is_open else None
+            if problem is None:
+                with suppress(ProjectError):
+                    self.write_refused()
+                self._writer.close()
+                problem = self._connection.file_problem() if self._connection.is_open else None
+            if problem is not None:
+                raise ProjectGone(problem.message, f"Everything that was saved is in the copy {self.rescue()}.")
             self.replies.close()
         finally:
             self._connection.close()
@@ -170,10 +171,6 @@ class Project:
             raise ProjectError(
                 f"The home folder has no room for a copy of {self.path}.", "Free some space and try again."
             )
-
-    def _raise_rescued(self, problem: ProjectGone) -> NoReturn:
-        copy = self.rescue()
-        raise ProjectGone(problem.message, f"Everything that was saved is in the copy {copy}.")
 
     def _copy_files(self) -> Path:
         """Copy the files of the closed project into the home folder; return the path of the database."""
