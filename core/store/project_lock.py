@@ -58,14 +58,11 @@ class ProjectLock:
             self._lock.release()
 
     def forget(self) -> None:
-        """Release the lock, and delete its files if they are new or the project is not there (any more)."""
-        if not self._new and self._path.exists():
-            self.release()
-        elif self._lock.is_locked:
-            for path in (self._note, Path(self._lock.lock_file)):
-                with suppress(OSError):  # Windows removes no open file
-                    path.unlink()
-            self._lock.release()
+        """Release the lock, and delete its file if it is new or the project is not there (any more)."""
+        if self._new or not self._path.exists():
+            with suppress(OSError):  # Windows removes no open file
+                Path(self._lock.lock_file).unlink()
+        self.release()
 
 
 def _read_note(note: Path) -> tuple[int | None, str | None]:
