@@ -59,19 +59,18 @@ def _cell(cell_type: str, value: Any) -> str:
 
 def make_ods(rows: Sequence[Sequence[str]]) -> bytes:
     """Return an OpenDocument spreadsheet of texts."""
+    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    lines = ("".join(cell.format(escape(value)) for value in row) for row in rows)
+    return zip_ods("".join(f"<table:table-row>{line}</table:table-row>" for line in lines))
+
+
+def zip_ods(rows: str, declaration: str = "") -> bytes:
+    """Return an OpenDocument spreadsheet of these elements."""
     office = "urn:oasis:names:tc:opendocument:xmlns"
-    body = "".join(
-        "<table:table-row>"
-        + "".join(
-            f'<table:table-cell office:value-type="string"><text:p>{escape(v)}</text:p></table:table-cell>' for v in row
-        )
-        + "</table:table-row>"
-        for row in rows
-    )
+    spaces = " ".join(f'xmlns:{name}="{office}:{name}:1.0"' for name in ("office", "table", "text"))
     content = (
-        f'{_HEAD}<office:document-content xmlns:office="{office}:office:1.0" xmlns:table="{office}:table:1.0" '
-        f'xmlns:text="{office}:text:1.0" office:version="1.2"><office:body><office:spreadsheet>'
-        f'<table:table table:name="Sheet1">{body}</table:table>'
+        f"{_HEAD}{declaration}<office:document-content {spaces}><office:body><office:spreadsheet>"
+        f'<table:table table:name="Sheet1">{rows}</table:table>'
         "</office:spreadsheet></office:body></office:document-content>"
     )
     kind = "application/vnd.oasis.opendocument.spreadsheet"

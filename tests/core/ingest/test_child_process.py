@@ -24,6 +24,7 @@ from core.errors import InputError
 from core.ingest import child_process
 from core.ingest.read import parse_table, read_table, read_text_file
 from core.ingest.table import TableSource
+from tests.core.ingest.conftest import zip_ods
 from tests.each_row import each_row
 
 SHEET = """<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{dimension}
@@ -95,25 +96,14 @@ def wide_json(_: Book) -> bytes:
     return b"[" + b'{"a":{}},' * 3_000_000 + b'{"a":1}]'
 
 
-OPEN_DOCUMENT = "urn:oasis:names:tc:opendocument:xmlns"
 TEXT_CELL = '<table:table-cell office:value-type="string"{more}><text:p>{text}</text:p></table:table-cell>'
 
 
 def ods(cells: str, *, rows: str = "1", declaration: str = "") -> bytes:
     """Return an OpenDocument spreadsheet with a header and one row of these cells, repeated."""
-    spaces = " ".join(f'xmlns:{name}="{OPEN_DOCUMENT}:{name}:1.0"' for name in ("office", "table", "text"))
-    row = f'<table:table-row table:number-rows-repeated="{rows}">{cells}</table:table-row>'
     head = f"<table:table-row>{TEXT_CELL.format(text='text', more='')}</table:table-row>"
-    content = f"""<?xml version="1.0"?>{declaration}<office:document-content {spaces}><office:body><office:spreadsheet>
-<table:table table:name="S">{head}{row}</table:table></office:spreadsheet></office:body></office:document-content>"""
-    manifest = f"""<manifest:manifest xmlns:manifest="{OPEN_DOCUMENT}:manifest:1.0"><manifest:file-entry
-manifest:full-path="/" manifest:media-type="application/vnd.oasis.opendocument.spreadsheet"/></manifest:manifest>"""
-    files = {"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": content}
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for name, text in (files | {"META-INF/manifest.xml": manifest}).items():
-            archive.writestr(name, text)
-    return out.getvalue()
+    row = f'<table:table-row table:number-rows-repeated="{rows}">{cells}</table:table-row>'
+    return zip_ods(head + row, declaration)
 
 
 def repeated(count: int) -> str:
