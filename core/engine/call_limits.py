@@ -43,7 +43,7 @@ class ServerLimiter:
         self, max_calls: int, *quotas: Quota, on_change: Callable[[int | None], None] = lambda _now: None
     ) -> None:
         self._quotas = quotas
-        self._max_calls = min(max_calls, max_calls, *(quota.limits.at_once or max_calls for quota in quotas))
+        self._max_calls = min([max_calls, *(quota.limits.at_once or max_calls for quota in quotas)])
         self._allowed = self._slow_from = float(self._max_calls)
         self._on_change = on_change
         self._in_flight = 0

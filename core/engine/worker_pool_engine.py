@@ -160,13 +160,8 @@ async def debate_document(
         for pending in debate.pending:
             began = time.monotonic()
             request = pending.request
-            reply = await models.ask(
-                pending.role_model,
-                request,
-                settings,
-                request.document or pending.document,
-                ignore_delta,
-            )
+            document_asked = request.document or pending.document
+            reply = await models.ask(pending.role_model, request, settings, document_asked, ignore_delta)
             reply = paid_reply(reply, pending.key(0), seconds=time.monotonic() - began, run_id=run_id)
             replies.append(read_reply(reply, pending, settings))
             turns.append((replace(pending, request=replace(request, inputs={})), replies[-1]))

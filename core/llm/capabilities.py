@@ -252,11 +252,7 @@ class Capabilities:
     def to_json(self) -> list[dict[str, Any]]:
         """Return everything learned as plain data."""
         return [
-            {
-                "base_url": url,
-                "model": model,
-                **asdict(capabilities),
-            }
+            {"base_url": url, "model": model, **asdict(capabilities)}
             for (url, model), capabilities in self._known.copy().items()
             if capabilities.at
         ]

@@ -72,9 +72,8 @@ def estimate_run(
     """Estimate the calls and cost of a run.
 
     Tokens come from an earlier run with the same role models and prompts. Without one, prompts of sampled documents
-    are rendered, and replies are those of an earlier run with the same role models, or of an assumed length. Prices are
-    list prices in all cases. Prompt lengths are adjusted by the difference in mean length between the project's
-    documents and those that were measured.
+    are rendered, and replies are those of an earlier run with the same role models, or of an assumed length. Prompt
+    lengths are adjusted by the difference in mean length between the project's documents and those that were measured.
     """
     spec = protocols.for_settings(settings)
     asks = spec.request_counts(settings.params, settings.codebook)
