@@ -27,8 +27,7 @@ from core.engine.ray_worker import (
     STOP,
     ReplyLogReader,
     append_replies,
-    document_text,
-    precedents_text,
+    encode_case,
     take_attempts,
 )
 from core.errors import UsageError
@@ -120,8 +119,7 @@ class RayEngine(ReplayingEngine):
                     waiting.append(document.id)
                 elif keys and (examples := await self._find_examples(document)) is not None:
                     requested |= keys
-                    row = {"id": document.id, "document": document_text(document)}
-                    out.append({**row, "precedents": precedents_text(examples)})
+                    out.append({"id": document.id, "case": encode_case(document, examples)})
             unfinished |= {row["id"] for row in out}
             if out:
                 pq.write_table(pa.Table.from_pylist(out), self._folder / "in" / f"{number:06d}.parquet")

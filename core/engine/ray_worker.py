@@ -98,19 +98,16 @@ class DebateWorker:
         self._store = FolderReplyStore(self._folder / "replies")
 
     def __call__(self, block: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-        """Debate a block of (id, document, precedents) and return (id, status, error, message, capabilities).
+        """Debate a block of (id, case) and return (id, status, error, message, capabilities).
 
         Status, error and message are empty if a document is not done. The capabilities are all that this worker knows.
         """
         ids = [str(id) for id in block["id"]]
         ended: dict[str, VerdictReached] = {}
         if not (self._folder / STOP).exists():
-            documents = {
-                id: _DOCUMENT.validate_json(str(text)) for id, text in zip(ids, block["document"], strict=True)
-            }
-            examples = {id: precedents_of(str(text)) for id, text in zip(ids, block["precedents"], strict=True)}
+            cases = {id: decode_case(str(text)) for id, text in zip(ids, block["case"], strict=True)}
             self._store.refresh()
-            ended = asyncio.run(self._debate(documents, examples))
+            ended = asyncio.run(self._debate(cases))
         rows = [ended.get(id) for id in ids]
         errors = [row.verdict.error if row else None for row in rows]
         return {
@@ -121,23 +118,21 @@ class DebateWorker:
             "capabilities": [orjson.dumps(self._capabilities.to_json()).decode()] * len(ids),
         }
 
-    async def _debate(
-        self, documents: Mapping[str, Document], examples: Mapping[str, Precedents]
-    ) -> dict[str, VerdictReached]:
+    async def _debate(self, cases: Mapping[str, tuple[Document, Precedents]]) -> dict[str, VerdictReached]:
         async def load(ids: Sequence[str]) -> Sequence[Document]:
-            return [documents[id] for id in ids]
+            return [cases[id][0] for id in ids]
 
         async def precedents(document: Document, _embed: EmbedTexts) -> Precedents:
-            return examples[document.id]
+            return cases[document.id][1]
 
         sink = _WorkerSink(self._folder / ATTEMPTS)
         models = ModelLibrary(self._connections)
         models.own_limits |= self._limits
         models.prices, models.capabilities = self._prices, self._capabilities
         dependencies = Dependencies(load, models, self._store, sink, lambda _event: None, precedents)
-        run = self._run.model_copy(update={"documents": len(documents)})
+        run = self._run.model_copy(update={"documents": len(cases)})
         try:
-            status = await LiveEngine(Work(run, tuple(documents), self._retry_rounds), dependencies).run()
+            status = await LiveEngine(Work(run, tuple(cases), self._retry_rounds), dependencies).run()
         finally:
             await models.close()
         if status.state != "done":
@@ -145,23 +140,19 @@ class DebateWorker:
         return sink.ended
 
 
-_DOCUMENT = TypeAdapter(Document)
-_PRECEDENTS = TypeAdapter(tuple[tuple[str, Value, tuple[Precedent, ...]], ...])
+_CASE = TypeAdapter(tuple[Document, tuple[tuple[str, Value, tuple[Precedent, ...]], ...]])
 
 
-def document_text(document: Document) -> str:
-    """Return a document as JSON for the table, without gold, which no model may see."""
-    return _DOCUMENT.dump_json(replace(document, source={}, gold={})).decode()
+def encode_case(document: Document, examples: Precedents) -> str:
+    """Return a document and its examples as JSON for the table, without gold, which no model may see."""
+    rows = tuple((*key, shown) for key, shown in examples.items())
+    return _CASE.dump_json((replace(document, source={}, gold={}), rows)).decode()
 
 
-def precedents_text(precedents: Precedents) -> str:
-    """Return precedents as JSON for the table."""
-    return _PRECEDENTS.dump_json(tuple((*key, examples) for key, examples in precedents.items())).decode()
-
-
-def precedents_of(text: str) -> Precedents:
-    """Return the precedents from the JSON that ``precedents_text`` made."""
-    return {(item, value): examples for item, value, examples in _PRECEDENTS.validate_json(text)}
+def decode_case(text: str) -> tuple[Document, Precedents]:
+    """Return the document and the examples from the JSON that ``encode_case`` made."""
+    document, rows = _CASE.validate_json(text)
+    return document, {(item, value): shown for item, value, shown in rows}
 
 
 class ReplyLogReader:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,8 @@ from core.engine.ray_worker import (
     ReplyLogReader,
     _WorkerSink,
     append_replies,
-    document_text,
-    precedents_of,
-    precedents_text,
+    decode_case,
+    encode_case,
     take_attempts,
 )
 from core.llm.connections import Connection, Limits
@@ -65,8 +65,8 @@ def test_worker_writes_replies_and_failed_attempts(tmp_path: Path, monkeypatch: 
         prices = {"m/mock": Price(prompt=1, completion=1).model_dump(mode="json")}
         write_job(tmp_path, settings, connections=[connection.model_dump(mode="json")], prices=prices)
         ids = [f"d{number}" for number in range(10)]
-        texts = [document_text(Document(id, {"text": f"Text of {id}."}, position)) for position, id in enumerate(ids)]
-        block = {"id": ids, "document": texts, "precedents": [precedents_text({})] * len(ids)}
+        cases = [encode_case(Document(id, {"text": f"Text of {id}."}, number), {}) for number, id in enumerate(ids)]
+        block = {"id": ids, "case": cases}
         result = DebateWorker(str(tmp_path))(block)
     assert set(result["status"]) <= {"verdict", "unresolved", "failed"}
     assert len(list(ReplyLogReader(tmp_path / "replies").new_replies())) >= 10
@@ -102,8 +102,7 @@ def test_worker_knows_the_models_that_the_driver_and_its_earlier_blocks_met(tmp_
         )
         worker = DebateWorker(str(tmp_path))
         for id in ("d0", "d1"):
-            document = document_text(Document(id, {"text": f"Text of {id}."}))
-            worker({"id": [id], "document": [document], "precedents": [precedents_text({})]})
+            worker({"id": [id], "case": [encode_case(Document(id, {"text": f"Text of {id}."}), {})]})
     assert [("seed" in request, request["max_tokens"]) for request in server.requests] == [
         (True, 512),
         (False, 512),
@@ -166,6 +165,8 @@ def test_failed_attempt_is_taken_once(tmp_path: Path) -> None:
     assert take_attempts(tmp_path) == []
 
 
-def test_precedents_round_trip() -> None:
+def test_document_and_examples_round_trip_without_gold() -> None:
     shown = {("item", True): (Precedent("d1", "words", {"item": True}),), ("label", "x"): ()}
-    assert precedents_of(precedents_text(shown)) == shown
+    document = Document("d2", {"text": "more words"}, 7)
+    gold = {"ann": {"item": True}}
+    assert decode_case(encode_case(replace(document, gold=gold), shown)) == (document, shown)
