@@ -6,7 +6,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from core.codebook import Codebook, parse_codebook
@@ -255,23 +255,20 @@ class Prompts(Repository):
         The new number follows the highest saved number and ``after``, the number of the newest shipped version.
         """
 
-        def write(cursor: Cursor) -> str:
+        def write(cursor: Cursor) -> PromptVersion:
             cursor.execute("DELETE FROM prompt_drafts WHERE slot = ?", [slot])
-            same = cursor.execute(
-                "SELECT name FROM prompt_versions WHERE slot = ? AND text = ?", [slot, storable(text)]
-            )
-            if rows := same.fetchall():
-                return str(rows[0][0])
+            same = f"SELECT {_VERSION} FROM prompt_versions WHERE slot = ? AND text = ?"
+            if rows := cursor.execute(same, [slot, storable(text)]).fetchall():
+                return PromptVersion(*rows[0])
             top = scalar(cursor, "SELECT coalesce(max(number), 0) FROM prompt_versions WHERE slot = ?", [slot])
             number = max(after, top) + 1
             name = f"{OWN}/{slot}.v{number}"
-            row = {"name": name, "slot": slot, "number": number, "parent": parent, "text": text, "note": note}
-            add_row(cursor, "prompt_versions", **row, unix_time=time.time(), actor="")
+            version = PromptVersion(name, slot, number, parent, storable(text), storable(note))
+            add_row(cursor, "prompt_versions", **asdict(version), unix_time=time.time(), actor="")
             record(cursor, "", [Event(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
-            return name
+            return version
 
-        name = self._writer.do(write)
-        return next(version for version in self.versions(slot) if version.name == name)
+        return self._writer.do(write)
 
     def versions(self, slot: str) -> list[PromptVersion]:
         """Return the saved versions of a slot, oldest first."""
