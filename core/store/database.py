@@ -342,15 +342,14 @@ def check_path(path: Path) -> None:
             )
         with suppress(FileNotFoundError, NotADirectoryError):
             absolute.with_name(absolute.name + COMPANIONS[0]).stat()  # exists() hides this error from Python 3.14 on
+        if not any("?" in part for part in absolute.parts[1:]):
+            return
+        problem = f"{absolute} contains a question mark, which DuckDB cannot use"
     except UnicodeEncodeError:
-        raise ProjectError(f"{path} is not UTF-8 text.", "Choose another path for the project.") from None
+        problem = f"{path} is not UTF-8 text"
     except OSError as error:
-        problem = ProjectError(f"{path}: {error.strerror}.", "Choose another path for the project.")
-        raise problem from error
-    if any("?" in part for part in absolute.parts[1:]):
-        raise ProjectError(
-            f"{absolute} contains a question mark, which DuckDB cannot use.", "Choose another path for the project."
-        )
+        problem = f"{path}: {error.strerror}"
+    raise ProjectError(f"{problem}.", "Choose another path for the project.")
 
 
 def data_files(path: Path) -> list[Path]:
