@@ -24,13 +24,13 @@ def run_words(run: RunRow) -> str:
     """Return the name and size of a run, once, and its progress and state unless it is done."""
     if run.state != "done":
         return f"{run.title}, {run.ended:,} of {run.documents:,}, {run.state}"
-    return name_with_size(run.title, run.documents)
+    return name_with_size(run)
 
 
-def name_with_size(name: str, documents: int) -> str:
+def name_with_size(run: RunRow) -> str:
     """Return the name of a run with its number of documents, unless the name has this number already."""
-    size = format_count(documents, "document")
-    return name if size in name.split(", ") else f"{name}, {size}"
+    size = format_count(run.documents, "document")
+    return run.title if size in run.title.split(", ") else f"{run.title}, {size}"
 
 
 def baseline_models(run: RunRow) -> str:
@@ -65,31 +65,31 @@ def runs_or_empty_page(session: ProjectSession, title: str, head: str, text: str
     return runs
 
 
-def selected_run(runs: Sequence[RunRow], *, key: str | None = None) -> RunRow:
-    """Return the run that ``run_picker`` with this key shows, before it is drawn, else that of the tab.
+def selected_run(runs: Sequence[RunRow]) -> RunRow:
+    """Return the run that the page's ``run_picker`` shows, before it is drawn, else that of the tab.
 
     ``runs`` must not be empty.
     """
     by_id = {run.run_id: run for run in runs}
-    run_id = (key and st.session_state.get(key)) or state.run_id
+    run_id = st.session_state.get(f"{state.page}-run") or state.run_id
     return by_id[run_id] if run_id in by_id else runs[0]
 
 
-def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
+def run_picker(runs: Sequence[RunRow]) -> RunRow:
     """Draw a select box of the runs and return the selected run. ``runs`` must not be empty.
 
     The first run is selected unless the tab shows another run.
     """
     by_id = {run.run_id: run for run in runs}
     titles = {id: run_words(run) for id, run in by_id.items()}
-    index = list(by_id).index(selected_run(runs, key=key).run_id)
-    run_id = choose(st.selectbox, "Run", titles, index=index, key=key, width=360)
+    index = list(by_id).index(selected_run(runs).run_id)
+    run_id = choose(st.selectbox, "Run", titles, index=index, key=f"{state.page}-run", width=360)
     state.run_id = run_id
     layout.write_url(run=run_id)
     return by_id[run_id]
 
 
-def reference_picker(references: Mapping[Reference, int], *, key: str) -> Reference:
+def reference_picker(references: Mapping[Reference, int]) -> Reference:
     """Draw a selector of references with their numbers of documents, and return the selected one.
 
     Nothing is drawn if there is only one reference with a document. The pages share the selection.
@@ -99,6 +99,7 @@ def reference_picker(references: Mapping[Reference, int], *, key: str) -> Refere
     if sum(bool(count) for count in references.values()) < 2:
         return default
 
+    key = f"{state.page}-reference"
     titles = {name: f"{reference_names(name).title} {count:,}" for name, count in references.items()}
     if len(names) <= MAX_SIDE_BY_SIDE:
         titles = {name: literal(title) for name, title in titles.items()}

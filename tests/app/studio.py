@@ -50,7 +50,7 @@ def open_page(name: str) -> AppTest:
 def draw_screen(session: ProjectSession, name: str, **values: Any) -> AppTest:
     """Draw the script of a page alone, with these values of the session state; "__" in a key stands for "-"."""
     at = AppTest.from_file(str(SCREENS / name / "page.py"), default_timeout=60)
-    at.session_state["project"] = session.path
+    at.session_state["project"], at.session_state["page"] = session.path, name
     for key, value in values.items():
         at.session_state[key.replace("__", "-")] = value
     at.run()

@@ -92,7 +92,7 @@ def main() -> None:
     references = available_references(session, selected[0].run_id)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compare-basis"):
         offered = {name: count for name, count in references.items() if not name.startswith("run:")}
-        reference = reference_picker(offered, key="compare-reference")
+        reference = reference_picker(offered)
         chosen = st.session_state.get("compare-margin")
         with st.popover(
             f"Equivalence margin: {chosen:g}" if chosen else "Equivalence margin", key="compare-equivalence"

@@ -62,13 +62,13 @@ def main() -> None:
     runs = runs_or_empty_page(session, "Evaluate", "Nothing to evaluate yet", words, sign="bars")
     if not runs:
         return
-    run = selected_run(runs, key="evaluate-run")
+    run = selected_run(runs)
     version = f"codebook v{run.settings.codebook_version}" if run.settings.codebook_version else ""
     references = available_references(session, run.run_id)
     subtitle = ", ".join(filter(None, [baseline_models(run), version, run_date(run)]))
     with layout.header("Evaluate", subtitle):
-        run_picker(runs, key="evaluate-run")
-        reference = reference_picker(references, key="evaluate-reference")
+        run_picker(runs)
+        reference = reference_picker(references)
         if references[reference]:
             _downloads(session, run, reference)
     if not references[reference]:

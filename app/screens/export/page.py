@@ -34,9 +34,9 @@ def main() -> None:
     runs = runs_or_empty_page(session, "Export", "Nothing to export yet", words, sign="lines")
     if not runs:
         return
-    models = baseline_models(selected_run(runs, key="export-run"))
+    models = baseline_models(selected_run(runs))
     with layout.header("Export", models):
-        run = run_picker(runs, key="export-run")
+        run = run_picker(runs)
     left, right = st.columns([1, 1.9], gap="medium")
     with left:
         format = _format()

@@ -30,8 +30,8 @@ def main() -> None:
     if not runs:
         return
     with layout.header("For your paper"):
-        run = run_picker(runs, key="manuscript-run")
-        reference = reference_picker(available_references(session, run.run_id), key="manuscript-reference")
+        run = run_picker(runs)
+        reference = reference_picker(available_references(session, run.run_id))
     paper = manuscript.build(session, run, reference)
     with st.container(horizontal=True, gap="small", key="manuscript-downloads"):
         _downloads(session, run.run_id, paper)

@@ -52,7 +52,7 @@ def main() -> None:
     above = st.container()  # also without a notice, so that the page below stays when it goes
     requested = ReviewState.requested_document.pop()
     document_id = requested or state.review.start_document
-    if document_id and not queue.review_rows(session, selected_run(runs, key="review-run"), [document_id]):
+    if document_id and not queue.review_rows(session, selected_run(runs), [document_id]):
         state.review.document = state.review.start_document = None
         words = "It does not exist, or its debate has not ended. Review starts at another document."
         with above:
@@ -69,13 +69,13 @@ def main() -> None:
 
 @st.fragment
 def _page(session: ProjectSession, runs: list[RunRow]) -> None:
-    run = selected_run(runs, key="review-run")
+    run = selected_run(runs)
     actor = state.review.actor
     view = state.review.view or ReviewState.VIEWS[0]
     state.review.note_view(view)
     with layout.header("Review", baseline_models(run), key="review-head"):
         segments("View", ReviewState.VIEWS, key=with_default(ReviewState.view.key, view), persist_state="session")
-        run_picker(runs, key="review-run")
+        run_picker(runs)
         _reviewer(actor)
         _settings(session, run)
     layout.write_url(view=view)

@@ -66,7 +66,7 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
     layout.write_url(run=shown)
     titles = {RunState.NEW: "New run"} if shown == RunState.NEW else {}
     # without counts that would be out of date while a run is active
-    titles |= {run.run_id: name_with_size(run.title, run.documents) for run in reversed(runs)}
+    titles |= {run.run_id: name_with_size(run) for run in reversed(runs)}
     choose(st.selectbox, "Run", titles, width=300, **bound("run-picker", shown, select))
 
 

@@ -44,7 +44,7 @@ def main() -> None:
     if len(present) < len(runs):
         counts += f", {len(runs) - len(present):,} archived"
     with layout.header("Runs", counts):
-        reference = reference_picker(leaderboard_references(session), key="runs-reference")
+        reference = reference_picker(leaderboard_references(session))
         if st.button("New run", icon=":material/add:", key="runs-new"):
             state.run.show_setup(True)
             open_page("run")

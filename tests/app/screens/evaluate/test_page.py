@@ -586,7 +586,7 @@ def test_documents_are_filtered_by_cue_words_of_the_shown_label_only(session, pr
     )
     run_id = debates(project, sample_world.CODEBOOK, words, {id: (both(""), both("")) for id in words})
     app = draw(session, "evaluate", run_id=run_id, evaluate_tab="errors", **{"errors-label": "a"})
-    assert f"p-cue_words_{run_id}_alpha_false_negative.csv" in names
+    assert f"p-{run_id}-evaluate-cue_words_{run_id}_alpha_false_negative.csv" in names
     chart = f"errors-words-{run_id}-a-false_negative"
     clicked = chart_selection(app, chart, "name", name="rain")
     send(app, clicked)
