@@ -50,6 +50,11 @@ CELL_BYTES = 32
 _DIMENSION = re.compile(rb'<(?:\w+:)?dimension\s[^>]*?ref="[A-Z]+\d+:([A-Z]{1,3})(\d{1,7})"')
 _ERROR = re.compile(rb'(<(?:\w+:)?c\s[^<>]*\b)t="e"')
 """The attributes of an xlsx cell whose value is an error, such as ``#DIV/0!``, which calamine reads as empty."""
+_EMPTY_FORMULA = re.compile(
+    rb'<(?:\w+:)?c\s(?![^<>]*\bt="str")[^<>]*><(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)'
+    rb"(?:<(?:\w+:)?v(?: ?/>|></(?:\w+:)?v>))?</"
+)
+"""A cell with a formula and without a value. With ``t="str"`` the value is an empty text."""
 _ODS_BREAK = re.compile(rb"<text:(?:line-break|(tab))(?:\s[^<>]*)?(?:/>|>\s*</text:(?:line-break|tab)>)")
 """A line break or a tab within a paragraph of an ods cell, which calamine leaves out."""
 _ODS_ERROR = re.compile(rb'<table:table-cell\b([^<>]*\bcalcext:value-type="error"[^<>]*)>')
@@ -67,7 +72,8 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     """
     name, max_rows = source.name, source.max_rows
     _check_size(source.stream, name)
-    names, sheet_name, rows = _open(replace(source, stream=_with_left_out_parts(source.stream)))
+    stream, formulas = _with_left_out_parts(source.stream)
+    names, sheet_name, rows = _open(replace(source, stream=stream))
     sheet_rows: list[list[Any]] = []
     lines: list[int] = []
     for line, row in rows:
@@ -106,6 +112,12 @@ def read_sheet(source: TableSource, format: Format) -> Table:
         *left_out_note(sheet_rows[header_index + 1 : first], BELOW_HEADER),
         *notes,
     )
+    if formulas:
+        notes = (
+            f"The file has formulas without results ({formulas:,}); their cells are empty here. Open it in a "
+            "spreadsheet program and save it to store the results.",
+            *notes,
+        )
     if len(names) > 1:
         notes = (f"Sheet '{sheet_name}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
     cells = tuple(data[index] for index in used)
@@ -140,16 +152,19 @@ def _last_cell(archive: zipfile.ZipFile, member: str) -> re.Match[bytes] | None:
         return None  # calamine says what is wrong
 
 
-def _with_left_out_parts(stream: BinaryIO) -> BinaryIO:
+def _with_left_out_parts(stream: BinaryIO) -> tuple[BinaryIO, int]:
     """Return an xlsx or ods file with errors as texts, and with line breaks and tabs of ods cells as characters.
 
-    The file itself is returned if it has none, is damaged, or is of another format.
+    The file itself is returned if it has none, is damaged, or is of another format. The number is that of the formulas
+    without a result in an xlsx file.
     """
+    formulas = 0
     damage = (zipfile.BadZipFile, zlib.error, KeyError, RuntimeError, NotImplementedError, EOFError)
     with suppress(*damage), zipfile.ZipFile(stream) as file:
         changed: dict[str, bytes] = {}
         for name in fnmatch.filter(file.namelist(), "xl/worksheets/*.xml"):
             content, errors = _ERROR.subn(rb'\1t="str"', file.read(name))
+            formulas += len(_EMPTY_FORMULA.findall(content))
             changed |= {name: content} if errors else {}
         if "content.xml" in file.namelist():
             content, breaks = _ODS_BREAK.subn(lambda found: b"\t" if found[1] else b"\n", file.read("content.xml"))
@@ -162,7 +177,7 @@ def _with_left_out_parts(stream: BinaryIO) -> BinaryIO:
                     target.writestr(name, changed[name] if name in changed else file.read(name))
             stream = copy
     stream.seek(0)
-    return stream
+    return stream, formulas
 
 
 def _ods_error(cell: re.Match[bytes]) -> bytes:

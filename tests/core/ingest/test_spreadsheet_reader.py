@@ -98,6 +98,27 @@ def test_first_sheet_with_cells_or_the_named_sheet_is_read(xlsx: Book) -> None:
         read_table(data, name="data.xlsx", options=ReadOptions(sheet="Empty"))
 
 
+def test_formulas_without_a_stored_result_are_counted(xlsx: Book) -> None:
+    data = xlsx({"A & B": [["text", "n", "m"], ["F1", "F2", 1], ["F3", "F4", 2], ["F5", "b", 3]]})
+    formulas = {
+        "F1": '<f>A9&amp;"x"</f><v></v>',
+        "F2": "<f>C2</f><v>7</v>",
+        "F3": '<f t="shared" si="0"/>',
+        "F4": '<f>"a"&lt;C3</f><v/>',
+    }
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    for name, formula in formulas.items():
+        inline = f't="inlineStr"><is><t xml:space="preserve">{name}</t></is></c>'
+        files[sheet] = files[sheet].replace(inline, f">{formula}</c>")
+    empty_text = 't="inlineStr"><is><t xml:space="preserve">F5</t></is></c>', 't="str"><f>C9</f><v></v></c>'
+    files[sheet] = files[sheet].replace(*empty_text)
+    table = read_table(zipped(files), name="data.xlsx")
+    assert (table.column("text"), table.column("n")) == ((None, None, None), (7, None, "b"))
+    assert table.notes[0].startswith("The file has formulas without results (3); their cells are empty here.")
+
+
 def test_cells_with_errors_are_missing_values_and_not_empty(xlsx: Book) -> None:
     rows = [["text", "Food", "Price"], ["One", 1, 0], ["Two", "E1", ""], ["E2", "", 1], ["E3", "E3", "E3"]]
     data = xlsx({"S": rows})
