@@ -41,24 +41,23 @@ MIN_POSITIVES = 5
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """A score in sentences: its key, its unit, and the reason for an undefined difference."""
+    """A score in sentences: its unit, and the reason for an undefined difference."""
 
-    key: str
     unit: str
     undefined: str
 
 
 _LABEL_MEASURES: Mapping[str, _Measure] = {
-    "multilabel": _Measure("f1", "points F1", "the reference has no positives"),
-    "choice": _Measure("f1", "points F1", "no document has this label in the reference"),
-    "rating": _Measure("near", "points in the share off by less than a point", "the reference has no ratings"),
+    "multilabel": _Measure("points F1", "the reference has no positives"),
+    "choice": _Measure("points F1", "no document has this label in the reference"),
+    "rating": _Measure("points in the share off by less than a point", "the reference has no ratings"),
 }
 """Of a label or dimension, by kind of codebook."""
-_MACRO_F1 = _Measure(metrics.MAIN["choice"], "points macro F1", "no label is present in the reference")
+_MACRO_F1 = _Measure("points macro F1", "no label is present in the reference")
 _MAIN_MEASURES: Mapping[str, _Measure] = {
     "multilabel": _MACRO_F1,
     "choice": _MACRO_F1,
-    "rating": _Measure(metrics.MAIN["rating"], "mean Spearman correlation", "the ratings do not vary"),
+    "rating": _Measure("mean Spearman correlation", "the ratings do not vary"),
 }
 """Of the whole, by kind of codebook."""
 
@@ -284,6 +283,7 @@ class _SharedDocuments:
         """Return the test of each label."""
         labels, measure = self.codebook.labels, _LABEL_MEASURES[self.codebook.kind]
         is_rating = self.codebook.kind == "rating"
+        changes = [scores.labels[label.name]["near" if is_rating else "f1"] for label in labels]
         grids: Sequence[npt.NDArray[Any]] = self.coded(first, second)
         if self.codebook.kind == "choice":
             grids = [one_hot(codes[:, 0], len(labels)) for codes in grids]
@@ -294,13 +294,12 @@ class _SharedDocuments:
         positives = (gold[complete] >= 0 if is_rating else gold[complete] > 0).sum(axis=0).tolist()
         p_values = [test.p for test in tests]
         if self.is_sample:
-            changes = [scores.labels[label.name][measure.key] for label in labels]
             differs: Mask = (gold >= 0) & complete[:, None] & (predicted[0] != predicted[1])
             p_values = [self.interval_p(change, rows) for change, rows in zip(changes, differs.T, strict=True)]
             tests = [replace(test, p=None) for test in tests]
         label_tests = []
-        for label, count, test, p in zip(labels, positives, tests, holm(p_values), strict=True):
-            change, enough = scores.labels[label.name][measure.key], count >= MIN_POSITIVES
+        for label, change, count, test, p in zip(labels, changes, positives, tests, holm(p_values), strict=True):
+            enough = count >= MIN_POSITIVES
             verdict = verdict_on(change, p, enough=enough)
             words = describe_difference(first.name, second.name, change, verdict, f" on {label.name}", measure)
             if enough:
