@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -241,29 +242,18 @@ def outcome_page(
 
     ``label`` limits them to documents with a correction or regression in this label.
     """
-    column = outcomes.names.index(label) if label in outcomes.names else None
-    rows = [
-        index
-        for index, kind in enumerate(outcomes.kinds)
-        if kind in kinds and (column is None or outcomes.corrected[index, column] or outcomes.regressed[index, column])
-    ]
-    rows.sort(key=lambda index: list(OUTCOMES).index(outcomes.kinds[index]))
-    shown = rows[:limit]
-    texts = session.store.documents.texts([outcomes.documents[index] for index in shown])
+    is_listed = np.isin(outcomes.kinds, kinds)
+    if label in outcomes.names:
+        is_listed &= (outcomes.corrected | outcomes.regressed)[:, outcomes.names.index(label)]
+    rows = sorted(np.flatnonzero(is_listed).tolist(), key=lambda row: list(OUTCOMES).index(outcomes.kinds[row]))
+    texts = session.store.documents.texts([outcomes.documents[row] for row in rows[:limit]])
 
-    def named(mask: Mask, index: int) -> tuple[str, ...]:
-        return tuple(name for label_index, name in enumerate(outcomes.names) if mask[index, label_index])
+    def changed(row: int) -> ChangedDocument:
+        id, sides = outcomes.documents[row], (outcomes.corrected[row], outcomes.regressed[row])
+        corrected, regressed = (tuple(compress(outcomes.names, side)) for side in sides)
+        return ChangedDocument(id, texts.get(id, ""), outcomes.kinds[row], corrected, regressed)
 
-    return tuple(
-        ChangedDocument(
-            id := outcomes.documents[index],
-            texts.get(id, ""),
-            outcomes.kinds[index],
-            named(outcomes.corrected, index),
-            named(outcomes.regressed, index),
-        )
-        for index in shown
-    ), len(rows)
+    return tuple(map(changed, rows[:limit])), len(rows)
 
 
 def comparison_report(
@@ -329,9 +319,7 @@ def _pair_json(comparison: Comparison, pair: Pair, first: Grid, second: Grid) ->
         "outcomes": pair_outcomes.counts
         | {
             "documents": {
-                name: [
-                    id for id, kind in zip(pair_outcomes.documents, pair_outcomes.kinds, strict=True) if kind == name
-                ][:MAX_LISTED]
+                name: list(compress(pair_outcomes.documents, np.isin(pair_outcomes.kinds, name)))[:MAX_LISTED]
                 for name in ("corrected", "regressed", "mixed")
             }
         },
