@@ -154,19 +154,15 @@ def of_shared(session: ProjectSession, runs: Sequence[RunRow], reference: Refere
     A document counts if all runs contain it, with a reference label and a complete verdict in each run. A document
     excluded for one run is excluded. If several reasons apply, the last one in ``REASONS`` is used.
     """
-    code_of_document: dict[str, int] = {}
-    runs_with_document: Counter[str] = Counter()
-    for run in runs:
+    import pandas as pd
+
+    def codes(run: RunRow) -> pd.Series[int]:
         loaded = verdict_arrays(session, run, reference)
-        codes = _reason_codes(session, run, reference, _is_scored(loaded.reference, loaded.verdicts))
-        runs_with_document.update(loaded.documents)
-        for document, code in zip(loaded.documents, codes.tolist(), strict=True):
-            code_of_document[document] = max(code, code_of_document.get(document, _COUNTS))
-    for document, code in code_of_document.items():
-        if runs_with_document[document] < len(runs):
-            code_of_document[document] = max(code, _ORDER.index("one_run_only"))
-    codes_of_documents = np.array(list(code_of_document.values()), dtype=np.int64)
-    return _count_codes(codes_of_documents, _missing_reference(session, runs, reference))
+        is_scored = _is_scored(loaded.reference, loaded.verdicts)
+        return pd.Series(_reason_codes(session, run, reference, is_scored), loaded.documents)
+
+    by_run = pd.DataFrame({run.run_id: codes(run) for run in runs}).fillna(_ORDER.index("one_run_only"))
+    return _count_codes(by_run.max(axis=1).to_numpy(np.int64), _missing_reference(session, runs, reference))
 
 
 def of_rerun(session: ProjectSession, run: RunRow, later: RunRow) -> Coverage:
