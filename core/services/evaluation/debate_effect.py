@@ -111,9 +111,8 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     stages = annotation_arrays.stages(session, run)
     loaded = verdict_arrays(session, run, reference)
     gold, predicted = loaded.reference, loaded.verdicts
-    verdict = np.where(
-        np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
-    )  # a partly read verdict does not count as an end
+    is_partly_read = np.isnan(predicted).any(axis=1, keepdims=True)  # does not count as an end
+    verdict = np.where(is_partly_read, np.nan, predicted)
     path = annotation_arrays.steps(run, stages, verdict)
     design = sampling_design(session, run, reference, loaded)
     groups = group_codes(session, run)
@@ -222,9 +221,8 @@ def _critic(gold: Grid, stages: tuple[Stage, ...], verdict: Grid, design: Design
 def _panels(
     run: RunRow, stages: tuple[Stage, ...], gold: Grid, design: Design, groups: Codes | None
 ) -> dict[str, dict[str, panels.BeforeAfter]]:
-    by_family: dict[str, list[Stage]] = {}
-    for stage in stages:
-        by_family.setdefault(stage.family, []).append(stage)
+    families = dict.fromkeys(stage.family for stage in stages)
+    by_family = {family: [stage for stage in stages if stage.family == family] for family in families}
     return {
         family: panels.before_after(
             gold,

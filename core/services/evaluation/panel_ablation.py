@@ -177,14 +177,10 @@ def _counted(
     session: ProjectSession, run: RunRow, other: RunRow | None, reference: Reference, is_shared: Mask
 ) -> coverage.Coverage:
     """Return the coverage over the documents of both runs; documents of only one run are excluded."""
-    if other is None:
-        return coverage.of_documents(session, run, reference, is_shared)
-    document_ids, other_ids = (session.store.runs.document_ids(row.run_id) for row in (run, other))
-    shared = set(document_ids) & set(other_ids)
-    unshared = np.array([document not in shared for document in document_ids], dtype=np.bool_)
-    return coverage.of_documents(
-        session, run, reference, is_shared, {"one_run_only": unshared}, len(other_ids) - len(shared)
-    )
+    document_ids, other_ids = (session.store.runs.document_ids(row.run_id) for row in (run, other or run))
+    is_unshared = annotation_arrays.rows_in(other_ids, document_ids) < 0
+    outside = len(other_ids) - int((~is_unshared).sum())
+    return coverage.of_documents(session, run, reference, is_shared, {"one_run_only": is_unshared}, outside)
 
 
 def _group_ratings(
@@ -201,11 +197,8 @@ def _group_ratings(
         missing = np.full(len(rows), np.nan)
         return [grids[role][rows, column] if role in grids else missing for role in roles]
 
-    by_group: dict[str, list[str]] = {}
-    for role, group in members.items():
-        by_group.setdefault(group, []).append(role)
-    groups = by_group if len(by_group) > 1 else {}
-    groups = {**groups, ALL_GROUPS: list(members)}
+    by_group = {group: [role for role in members if members[role] == group] for group in members.values()}
+    groups = {**(by_group if len(by_group) > 1 else {}), ALL_GROUPS: list(members)}
     return {name: (ratings_of(first, roles), ratings_of(last, roles)) for name, roles in groups.items()}
 
 
