@@ -6,7 +6,7 @@ import codecs
 import io
 import os
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Self
@@ -118,12 +118,12 @@ def detect_encoding(stream: BinaryIO, requested: str | None, name: str) -> Decod
     if misfit is None:
         is_jis = _JIS in head and _first_misfit(stream, "iso2022_jp_ext") is None
         return Decoding("iso2022_jp_ext" if is_jis else encoding)
-    lines = _LinesByFit(stream)
-    if encoding != "utf-8" or _mostly_utf8(lines.misfits):
+    utf8, misfits, share = _lines_by_fit(stream)
+    if encoding != "utf-8" or _mostly_utf8(misfits):
         return Decoding(encoding, "replace")
-    legacy = _legacy(lines.misfits)
-    if legacy in _HANDLERS and lines.has_utf8:
-        return Decoding("utf-8", _HANDLERS[legacy], f"Two encodings: {lines} are not UTF-8 and were read as {legacy}.")
+    legacy = _legacy(misfits)
+    if legacy in _HANDLERS and _is_utf8_on_purpose(utf8):
+        return Decoding("utf-8", _HANDLERS[legacy], f"Two encodings: {share} are not UTF-8 and were read as {legacy}.")
     if legacy == "cp1252" and _first_misfit(stream, "cp1252") is not None:
         legacy = "latin-1"
     fits = legacy == "latin-1" or _first_misfit(stream, legacy) is None
@@ -167,37 +167,33 @@ def _first_misfit(stream: BinaryIO, encoding: str) -> int | None:
     return None
 
 
-class _LinesByFit:
-    """Lines with non-ASCII bytes: how many there are, how many are not UTF-8, and up to ``SAMPLE`` bytes of each."""
+def _lines_by_fit(stream: BinaryIO) -> tuple[bytes, bytes, str]:
+    """Return up to ``SAMPLE`` bytes of lines beyond ASCII that are UTF-8, the same of the others, and their share."""
+    counts: Counter[bool] = Counter()
+    samples = {True: b"", False: b""}
+    while line := stream.readline(CHUNK):
+        if line.isascii():
+            continue
+        try:
+            line.decode()
+            is_utf8 = True
+        except UnicodeDecodeError:
+            is_utf8 = False
+        counts[is_utf8] += 1
+        samples[is_utf8] += line[: SAMPLE - len(samples[is_utf8])]
+    stream.seek(0)
+    share = f"{counts[False]:,} of {counts.total():,} lines with letters beyond ASCII"
+    return samples[True], samples[False], share
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self.total = self.other = 0
-        self.utf8 = self.misfits = b""
-        stream.seek(0)
-        while line := stream.readline(CHUNK):
-            if line.isascii():
-                continue
-            self.total += 1
-            try:
-                line.decode()
-                self.utf8 += line[: SAMPLE - len(self.utf8)]
-            except UnicodeDecodeError:
-                self.other += 1
-                self.misfits += line[: SAMPLE - len(self.misfits)]
-        stream.seek(0)
 
-    def __str__(self) -> str:
-        return f"{self.other:,} of {self.total:,} lines with letters beyond ASCII"
+def _is_utf8_on_purpose(sample: bytes) -> bool:
+    """Return False for lines of a Latin encoding that are UTF-8 by chance.
 
-    @property
-    def has_utf8(self) -> bool:
-        """True if some lines are in UTF-8 on purpose.
-
-        Two bytes of a Latin encoding can be UTF-8 by chance (the end of "Spaß…"), but then hardly mean a Latin letter.
-        """
-        characters = [character for character in self.utf8.decode("utf-8", "ignore") if not character.isascii()]
-        likely = sum(character in _LETTERS or character > "\u0800" for character in characters)
-        return likely > len(characters) / 2
+    Two of its bytes can be (the end of "Spaß…"), but then hardly mean a Latin letter.
+    """
+    characters = [character for character in sample.decode("utf-8", "ignore") if not character.isascii()]
+    likely = sum(character in _LETTERS or character > "\u0800" for character in characters)
+    return likely > len(characters) / 2
 
 
 def _mostly_utf8(misfits: bytes) -> bool:
