@@ -99,12 +99,7 @@ def _objects(lines: LineReader) -> Iterator[Element]:
         try:
             yield lines.number, parse_json(line.rstrip()), "", line
         except ValueError as error:
-            try:
-                values = parse_objects(line)
-            except ValueError:
-                yield lines.number, None, f"not JSON: {error}", line
-            else:
-                yield from ((lines.number, value, "", line) for value in values)
+            yield lines.number, None, f"not JSON: {error}", line
 
 
 def read_json(source: TableSource, decoding: Decoding, parse: Callable[[str], Any] = parse_json) -> Table:
