@@ -71,20 +71,10 @@ def record(cursor: Cursor, actor: str, events: Sequence[Event]) -> list[Event]:
         return []
     seqs = cursor.execute("SELECT nextval('event_seq') FROM range(?)", [len(events)]).fetchall()
     act, at, actor = seqs[0][0], time.time(), storable(actor)
-    rows = [
-        (
-            event.kind,
-            value_text(event.before),
-            value_text(event.after),
-            dump(event.payload),
-            *_about(event),
-            seq,
-            act,
-            at,
-            actor,
-        )
-        for (seq,), event in zip(seqs, events, strict=True)
-    ]
+    rows = []
+    for (seq,), event in zip(seqs, events, strict=True):
+        content = event.kind, value_text(event.before), value_text(event.after), dump(event.payload)
+        rows.append((*content, *_about(event), seq, act, at, actor))
     insert(cursor, "events", _COLUMNS, rows)
     return [event_of(row) for row in rows]
 
