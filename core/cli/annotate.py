@@ -345,6 +345,7 @@ def _execute(
 ) -> Outcome:
     """Execute runs one after another until one does not finish, report failures, and return the outcome of all."""
     session.listen(console.ProgressLines())
+    stored = [session.run(run_id) for run_id in run_ids]
     statuses: dict[str, RunStatus] = {}
     has_error = False
     interrupted = False
@@ -371,8 +372,15 @@ def _execute(
             _put_on_hold(session, run_ids[run_ids.index(run_id) + 1 :], run_id)
             break
     # A disk that refuses writes keeps the state that was stored before.
+    try:
+        latest = [session.run(run_id) for run_id in run_ids]
+    except ProjectError as error:  # the disk failed in a write of the database, which then cannot be read either
+        reported = [with_status(row, statuses[row.run_id]) for row in stored if row.run_id in statuses]
+        if not reported:
+            raise
+        console.print_error(error)
+        return Outcome(session, (), totals(reported, {}), console.INCOMPLETE)
     states = {run_id: status.state for run_id, status in statuses.items()}
-    latest = [session.run(run_id) for run_id in run_ids]
     rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in latest)
     _print_failures(session, rows)
     savings = ((row.run_id, adaptive_savings(session, row)) for row in rows)
@@ -459,6 +467,11 @@ def totals(rows: Sequence[RunRow], savings: Mapping[str, Any]) -> dict[str, Any]
         "status": worst,
         "runs": run_totals,
     }
+
+
+def with_status(row: RunRow, status: RunStatus) -> RunRow:
+    """Return a run with the state and the totals that its engine reported."""
+    return row.model_copy(update={"state": status.state, **{name: getattr(status, name) for name in SUMMED}})
 
 
 def _print_stop(session: ProjectSession, status: RunStatus) -> None:

@@ -15,10 +15,12 @@ from aiohttp import web
 
 from core.documents import Document
 from core.engine import retries
-from core.errors import StorageFull
+from core.errors import ProjectError, StorageFull
 from core.llm import quotas
+from core.runs import RunRow
 from core.store.database import DatabaseConnection
 from core.store.project import Project
+from core.store.runs import Runs
 from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers import disks
 from tests.servers.disks import empty, fill, make_read_only
@@ -394,6 +396,24 @@ def test_project_file_removed_during_a_run_is_recovered(folder: Path, attack: st
         resumed = annotate(folder, *toy(server.url), "--resume", again[0]["run_id"], project=copy.name)
     assert (resumed.json["status"], resumed.json["verdicts"]) == ("done", 10)
     assert len(server.requests) - calls <= 30 - 12 + 1  # stored replies are not requested again
+
+
+def test_database_that_cannot_be_read_after_a_pause_keeps_the_report(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require = Runs.require
+
+    def unreadable(self: Runs, run_id: str) -> RunRow:
+        if (row := require(self, run_id)).state != "queued":
+            raise ProjectError("The database has been invalidated.")
+        return row
+
+    monkeypatch.setattr(Runs, "require", unreadable)
+    with Scripted(debating()) as server:
+        result = annotate(folder, *toy(server.url), code=3)
+    assert (result.json["run_id"], result.json["status"], result.json["documents"]) == ("r0001", "done", 10)
+    assert result.json["calls"] == 30
+    assert "has been invalidated" in result.stderr
 
 
 @pytest.fixture
