@@ -65,9 +65,12 @@ def _model_errors(builder: ReplyBuilder) -> Iterator[None]:
         yield
     except aiohttp.ServerTimeoutError as error:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
+            may_be_http = role_model.base_url.startswith("https:")  # llama.cpp waits for the rest of a TLS greeting
+            remedy = f"{errors.Unreachable.advice} {errors.OtherProtocol.advice}" if may_be_http else ""
             raise errors.Unreachable(
                 f"{role_model.connection} at {role_model.base_url} "
-                f"did not accept a connection within {CONNECT_SECONDS:.0f} s."
+                f"did not complete a connection within {CONNECT_SECONDS:.0f} s.",
+                remedy,
             ) from error
         raise builder.silence_error() from error
     except (aiohttp.ClientConnectorError, ssl.SSLError, aiohttp.InvalidURL) as error:

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from core import errors
-from core.llm import failures
+from core.llm import failures, http
 from tests.core.llm.asking import ask_at
 
 
@@ -18,17 +18,21 @@ from tests.core.llm.asking import ask_at
     [
         ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n", errors.OtherProtocol, "with http:// instead of https://"),
         ("https", b"", errors.Unreachable, "that the address is correct"),
+        ("https", None, errors.Unreachable, "begin with http:// or with https://"),  # as llama.cpp waits
         ("http", b"", errors.CutStream, "begin with http:// or with https://"),  # as Python's TLS servers close it
     ],
 )
 def test_wrong_scheme_of_an_address_is_named(
-    scheme: str, answer: bytes, expected: type[errors.ModelError], remedy: str
+    scheme: str, answer: bytes | None, expected: type[errors.ModelError], remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if answer is None:
+        monkeypatch.setattr(http, "CONNECT_SECONDS", 0.5)
+
     def serve() -> None:
         client, _ = listener.accept()
         with client:
             client.recv(65536)
-            client.sendall(answer)
+            client.recv(65536) if answer is None else client.sendall(answer)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=serve, daemon=True).start()
