@@ -460,12 +460,13 @@ class LiveRunView {
     this.leaveTimer = setTimeout(() => this.leave(), this.dwell);
   }
 
-  /** Replace a finished debate by one in progress. */
+  /** Replace a finished debate by one in progress, as soon as there is one. */
   leave() {
     this.leaveTimer = undefined;
     if (this.pinned || this.replay || !this.view?.debate.verdict) return;
     const next = this.tiles.next(this.view.debate.id);
     if (next) this.focus(next);
+    else this.leaveLater(); // a run that ended can be resumed
   }
 
   /** @param {boolean} pinned */

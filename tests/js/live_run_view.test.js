@@ -163,3 +163,16 @@ test("a reply that was being written when the studio ended is not shown after it
   assert.deepEqual(texts(root, ".document"), ["good food"]);
   assert.deepEqual(socket.sent.at(-1), { type: "watch", run: "r1", focus: "d1", instance: "i2", cursors: {} });
 });
+
+test("the debates of a resumed run are shown after one that finished before the pause", (context) => {
+  const shown = () => socket.sent.filter(({ type }) => type === "watch").at(-1).focus;
+  receive({ type: "snapshot", instance: "i1", events: [makeStatus({ in_flight: 1 }), tile()] });
+  receive({ type: "snapshot", instance: "i1", document: document1, events: [verdict] });
+  const ended = tile({ status: "verdict", values: {} });
+  receive({ type: "events", events: [ended, makeStatus({ state: "paused", in_flight: 0 })] });
+  pass(context, 4000);
+  assert.equal(shown(), "d1");
+  receive({ type: "events", events: [makeStatus({ in_flight: 1 }), tile({ document_id: "d2" })] });
+  pass(context, 4000);
+  assert.equal(shown(), "d2");
+});
