@@ -32,7 +32,7 @@ from core.store.rows import (
 from core.store.write_queue import Repository
 
 CHUNK = 10_000
-"""Documents read between two reports of the progress."""
+"""Documents inserted at once, and read between two reports of the progress."""
 
 _DOCUMENT_COLUMNS = (
     "id", "position", "import_id", "field", "text", "context", "words", "source", "group_name", "group_order",
@@ -562,15 +562,17 @@ def _are_equal_cells(cell: Any, other: Any) -> bool:
 
 def _add_documents(cursor: Cursor, import_id: int | None, documents: Columns, gold: Columns) -> tuple[int, int]:
     """Add new documents and gold; return the numbers of documents added and of different existing gold values."""
-    with incoming(cursor, documents):
-        ((added,),) = cursor.execute(
-            f"INSERT INTO documents ({', '.join(_DOCUMENT_COLUMNS)}) "
-            "SELECT id, (SELECT coalesce(max(position), -1) FROM documents) + row_number() OVER (ORDER BY position), "
-            "?, field, text, context, words, source, group_name, group_order "
-            "FROM (FROM incoming ANTI JOIN documents USING (id) "
-            "QUALIFY row_number() OVER (PARTITION BY id ORDER BY position) = 1) ORDER BY position",
-            [import_id],
-        ).fetchall()
+    added = 0
+    insertion = (
+        f"INSERT INTO documents ({', '.join(_DOCUMENT_COLUMNS)}) "
+        "SELECT id, (SELECT coalesce(max(position), -1) FROM documents) + row_number() OVER (ORDER BY position), "
+        "?, field, text, context, words, source, group_name, group_order "
+        "FROM (FROM incoming ANTI JOIN documents USING (id) "
+        "QUALIFY row_number() OVER (PARTITION BY id ORDER BY position) = 1) ORDER BY position"
+    )
+    for start in range(0, len(documents["id"]), CHUNK):  # a statement holds all of its texts in memory
+        with incoming(cursor, {name: cells[start : start + CHUNK] for name, cells in documents.items()}):
+            added += scalar(cursor, insertion, [import_id])
     with incoming(cursor, gold):
         cursor.execute(
             f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD_COLUMNS)} FROM incoming "

@@ -8,6 +8,8 @@ import pytest
 
 from core.documents import Document, Rejected
 from core.errors import InputError
+from core.store import database
+from core.store.project import Project
 from tests.core.store.helpers import fill_randomly, make_documents, make_settings, record_review, set_status
 from tests.each_row import each_row
 
@@ -301,3 +303,11 @@ def test_spread_by_length_is_ordered_from_shortest_to_longest(project):
     assert [document.id for document in spread(99)] == ["d1", "d2", "d3", "d4", "d5", "twin"]
     assert [document.id for document in spread(2, ["d4", "d2", "d3"])] == ["d2", "d4"]
     assert spread(8, []) == []
+
+
+def test_large_import_fits_into_little_memory(tmp_path, monkeypatch):
+    monkeypatch.setitem(database.CONFIG, "memory_limit", "150MB")
+    monkeypatch.setattr("core.store.documents.CHUNK", 50)
+    documents = [Document(str(number), {"text": f"{number} " * 20_000}) for number in range(1000)]
+    with Project(tmp_path / "p.duckdb") as project:
+        assert project.store.documents.add(documents).counts["documents"] == 1000
