@@ -85,8 +85,8 @@ def prefetch_results(session: ProjectSession) -> None:
         from core.services.review import queue
         from core.services.review.actions import default_reviewer
 
-        for run in [] if session.active_runs() else ranked_runs(session)[:1]:
-            queue.list_queue(session, run, queue.QueueFilter(sort="queue", size=1), actor=default_reviewer())
-            prefetch_scores(session, run)
+        if not session.active_runs() and (runs := ranked_runs(session)):
+            queue.list_queue(session, runs[0], queue.QueueFilter(sort="queue", size=1), actor=default_reviewer())
+            prefetch_scores(session, runs[0])
 
     session.prefetcher.submit_latest(compute)
