@@ -335,7 +335,7 @@ def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
 
 def _run_words(run: RunRow | None, state: State | None) -> str:
     if run is None:
-        return "No run yet."
+        return "No run of these documents yet."
     if state != "done":
         return f"{run.ended:,} of {run.documents:,} debated, {state}"
     unfinished = f", {run.unresolved:,} unresolved" if run.unresolved else ""

@@ -352,7 +352,7 @@ def test_runs_count_only_documents_that_others_have_not_replaced(workspace: Work
     assert (next_of(session).name, next_of(session).words) == ("whole", "Debate the other documents.")
     session.store.documents.replace_all([Document(id, {"text": f"clean {id}"}) for id in "xyz"])
     assert steps()["pilot"] == ("now", "Run a pilot")
-    assert next_of(session).words == "No run yet."
+    assert next_of(session).words == "No run of these documents yet."
 
 
 def test_first_of_the_active_runs_is_the_last_run(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
