@@ -28,7 +28,7 @@ from core.services.evaluation.reference import reference_names
 from core.services.evaluation.repeated_runs import siblings
 from core.services.manuscript_formats import Block, Listing, Manuscript, ManuscriptTable
 from core.services.project_session import ProjectSession
-from core.services.prompt_templates import own_prompts
+from core.services.prompt_templates import OTHER_MOOT, own_prompts
 from core.services.review import review_plan
 from core.services.review.agreement import blind_report
 from core.services.runs.configuration import changed_params, describe_model, describe_sampling, role_titles
@@ -173,7 +173,8 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
     is_prompted = not all(model.is_builtin for model in settings.role_models.values())
     if is_prompted and not settings.params.get(protocols.custom.SCRIPT):
         written = "follow those of the paper in other words" if preset and preset.templates else "are Moot's own"
-        changed = ", and some were changed for this run" if own_prompts(settings) else ""
+        is_changed = any(not label.endswith(OTHER_MOOT) for label in own_prompts(settings).values())
+        changed = ", and some were changed for this run" if is_changed else ""
         yield f"The instructions to the models {written}{changed}."
     shown = [param for param in spec.params if not param.hidden and param.has_effect(values, kind)]
     if shown:

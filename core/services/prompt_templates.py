@@ -22,6 +22,7 @@ from core.services.project_session import ProjectSession
 from core.services.prompt_preview import RequestPreview, preview_requests
 from core.store.saved_versions import PromptVersion as PromptVersion
 
+OTHER_MOOT = "(other Moot version)"
 _NUMBER = re.compile(r"\.v(\d+)$")
 
 TITLES = {"extractor_again": "Extractor, extra rounds", "magistrate_second": "Magistrate, second round"}
@@ -247,7 +248,8 @@ def with_template(settings: RunSettings, key: str, template: Template) -> RunSet
 def own_prompts(settings: RunSettings) -> dict[str, str]:
     """Return the prompts of a run that are not shipped ones: key among its templates to a label.
 
-    The label is "judge v2" for a version of the project, and "judge changed" for any other text.
+    The label is "judge v2" for a version of the project, "judge" with ``OTHER_MOOT`` for a text that has the name of a
+    shipped template, and "judge changed" for any other text.
     """
     labels = {}
     for key, template in settings.templates.items():
@@ -255,7 +257,8 @@ def own_prompts(settings: RunSettings) -> dict[str, str]:
             slot, version = prompts.slot_name(template.name), template.name.rpartition(".")[2]
             labels[key] = f"{slot.rpartition('/')[2]} {version}".replace("_", " ")
         elif not prompts.is_shipped(template):
-            labels[key] = f"{key} changed".replace("_", " ")
+            origin = OTHER_MOOT if _NUMBER.search(template.name) else "changed"
+            labels[key] = f"{key} {origin}".replace("_", " ")
     return labels
 
 

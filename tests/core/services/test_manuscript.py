@@ -218,11 +218,11 @@ def test_methods_state_every_parameter_of_a_protocol(
 
 
 def test_methods_state_where_the_instructions_come_from(world: tuple[ProjectSession, RunRow]) -> None:
-    def instructions(preset: str, text: str = "") -> str:
+    def instructions(preset: str, text: str = "", name: str = "judge (changed)") -> str:
         params = {"preset": preset} if preset else {}
         templates = ecj.SPEC.load_templates(params)
         if text:
-            templates["judge"] = Template(name="judge (changed)", text=text)
+            templates["judge"] = Template(name=name, text=text)
         models = dict.fromkeys(("extractor", "critic", "judge"), RoleModel(connection="local", model="m"))
         written = methods(*world, protocol="ecj", params=params, templates=templates, role_models=models)
         return next(sentence for sentence in written.split(". ") if sentence.startswith("The instructions"))
@@ -232,6 +232,8 @@ def test_methods_state_where_the_instructions_come_from(world: tuple[ProjectSess
     assert instructions("paper", "## user\n{{ document }}") == (
         "The instructions to the models follow those of the paper in other words, and some were changed for this run"
     )
+    older = instructions("", "## user\n{{ document }}", "ecj/judge.v1")
+    assert older == "The instructions to the models are Moot's own", "an earlier Moot, not the user, wrote it"
     assert "instructions" not in methods(*world), "the built-in model is not given any"
 
 

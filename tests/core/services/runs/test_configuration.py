@@ -49,9 +49,13 @@ def test_configuration_names_models_prompts_and_codebook():
     assert configuration(SETTINGS.model_copy(update={"iteration": 1_000_000}), 30)["Iteration"] == "canary"
 
 
-def test_text_that_is_not_shipped_is_called_changed():
-    settings = SETTINGS.model_copy(update={"templates": {"critic": Template(name="ecj/critic.draft", text="Object.")}})
-    assert configuration(settings, 1)["Prompts"] == "critic changed"
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("ecj/critic.v1", "critic (other Moot version)"), ("ecj/critic.draft", "critic changed")],
+)
+def test_text_that_is_not_shipped_is_named_by_its_origin(name, shown):
+    settings = SETTINGS.model_copy(update={"templates": {"critic": Template(name=name, text="Object.")}})
+    assert configuration(settings, 1)["Prompts"] == shown
 
 
 def test_all_configured_sampling_parameters_are_named():
