@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import numpy as np
@@ -98,13 +99,15 @@ def test_json_has_the_keys_of_the_contract() -> None:
     assert {"precision": 0.75, "recall": 0.75, "f1": 0.75}.items() <= result["macro"].items()
     counts, scores = {"tp": 0, "fp": 1, "fn": 0, "tn": 3}, {"precision": 0.0, "recall": None, "f1": None}
     assert result["labels"]["Pool"] == {"n": 4, **counts, "accuracy": 0.75, **scores}
-    result = scoring.to_json(choice(CHOICE_REFERENCE, CHOSEN))
-    assert {"n", "excluded", "accuracy", "macro", "labels", "confusion"} <= set(result)
-    assert result["confusion"]["bear"] == {"bull": 2, "bear": 1, "flat": 0}
-    result = scoring.to_json(score("rating", [[1], [2], [2]], [[1], [2], [1]], ["clarity"]))
-    assert {"n", "excluded", "macro", "labels"} <= set(result)
+    chosen = scoring.to_json(choice(CHOICE_REFERENCE, CHOSEN))
+    assert {"n", "excluded", "accuracy", "macro", "labels", "confusion"} <= set(chosen)
+    assert chosen["confusion"]["bear"] == {"bull": 2, "bear": 1, "flat": 0}
+    rated = scoring.to_json(score("rating", [[1], [2], [2]], [[1], [2], [1]], ["clarity"]))
+    assert {"n", "excluded", "macro", "labels"} <= set(rated)
     registered = metrics.metrics("rating", per_label=True)
-    assert list(result["labels"]["clarity"]) == ["n", *(metric.key for metric in registered)]
+    assert list(rated["labels"]["clarity"]) == ["n", *(metric.key for metric in registered)]
+    for data in (result, chosen, rated):
+        assert json.loads(json.dumps(data, allow_nan=False)) == data, "plain numbers without NaN"
 
 
 def test_documents_without_values_are_excluded_and_counted() -> None:
