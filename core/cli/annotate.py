@@ -217,10 +217,11 @@ def resume_run(
     ``extension`` are added to the run. An error before that leaves the run and the documents unchanged.
     """
     row = console.known_run(session, run_id)
+    models = join_names([*dict.fromkeys(row.settings.specs.values())])
     console.print_message(
-        f"{run_id} resumes with its own settings ({protocols.short_title(row.settings)}, "
-        f"{join_names([*dict.fromkeys(row.settings.specs.values())])}); options for others are ignored. A new run with "
-        "others reuses replies to unchanged requests."
+        f"{run_id} resumes with its own settings ({protocols.short_title(row.settings)}, {models}) and its "
+        f"{format_count(row.documents, 'document')}; options for others are ignored. A new run with others reuses "
+        "replies to unchanged requests."
     )
     _require_connections(session, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}

@@ -250,7 +250,7 @@ def test_resume_ignores_other_settings_and_reports_its_own(tmp_path: Path) -> No
     (tmp_path / "codebook.yaml").unlink()
     (tmp_path / "texts.jsonl").unlink()
     resumed = annotate(tmp_path, "--resume", "r0001", "--role", "judge=builtin/classifier", "--protocol", "single")
-    assert "r0001 resumes with its own settings (ECJ, builtin/lexical)" in resumed.stderr
+    assert "r0001 resumes with its own settings (ECJ, builtin/lexical) and its 1 document;" in resumed.stderr
     assert resumed.json == first.json | {"seconds": resumed.json["seconds"]}
 
 
