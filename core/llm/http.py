@@ -65,12 +65,9 @@ def _model_errors(builder: ReplyBuilder) -> Iterator[None]:
         yield
     except aiohttp.ServerTimeoutError as error:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
-            may_be_http = role_model.base_url.startswith("https:")  # llama.cpp waits for the rest of a TLS greeting
-            remedy = f"{errors.Unreachable.advice} {errors.OtherProtocol.advice}" if may_be_http else ""
             raise errors.Unreachable(
                 f"{role_model.connection} at {role_model.base_url} "
-                f"did not complete a connection within {CONNECT_SECONDS:.0f} s.",
-                remedy,
+                f"did not complete a connection within {CONNECT_SECONDS:.0f} s."
             ) from error
         raise builder.silence_error() from error
     except (aiohttp.ClientConnectorError, ssl.SSLError, aiohttp.InvalidURL) as error:
@@ -84,10 +81,9 @@ def _model_errors(builder: ReplyBuilder) -> Iterator[None]:
     except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
         if isinstance(error.__cause__, ContentEncodingError):
             raise _wrong_compression(role_model, error.__cause__.message) from error
-        problem = f"{role_model.connection} closed the connection on {role_model.model} ({describe_cause(error)})."
-        may_be_https = isinstance(error, aiohttp.ServerDisconnectedError) and role_model.base_url.startswith("http:")
-        remedy = f"{errors.CutStream.advice} {errors.OtherProtocol.advice}" if may_be_https else ""
-        raise errors.CutStream(problem, remedy) from error
+        raise errors.CutStream(
+            f"{role_model.connection} closed the connection on {role_model.model} ({describe_cause(error)})."
+        ) from error
 
 
 def _wrong_compression(role_model: RoleModel, reason: str) -> errors.MalformedStream:

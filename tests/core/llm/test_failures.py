@@ -10,20 +10,28 @@ import pytest
 
 from core import errors
 from core.llm import failures, http
+from core.llm.capabilities import ModelCapabilities
 from tests.core.llm.asking import ask_at
 
 
 @pytest.mark.parametrize(
-    ("scheme", "answer", "expected", "remedy"),
+    ("scheme", "answer", "replied", "expected", "remedy"),
     [
-        ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n", errors.OtherProtocol, "with http:// instead of https://"),
-        ("https", b"", errors.Unreachable, "that the address is correct"),
-        ("https", None, errors.Unreachable, "begin with http:// or with https://"),  # as llama.cpp waits
-        ("http", b"", errors.CutStream, "begin with http:// or with https://"),  # as Python's TLS servers close it
+        ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n", False, errors.OtherProtocol, "http:// instead of https://."),
+        ("https", b"", False, errors.Unreachable, "that the address is correct."),
+        ("https", None, False, errors.Unreachable, "begin with http:// or with https://."),  # as llama.cpp waits
+        ("https", None, True, errors.Unreachable, "that the address is correct."),
+        ("http", b"", False, errors.CutStream, "begin with http:// or with https://."),  # as Python's TLS servers close
+        ("http", b"", True, errors.CutStream, "whether the server stopped."),
     ],
 )
 def test_wrong_scheme_of_an_address_is_named(
-    scheme: str, answer: bytes | None, expected: type[errors.ModelError], remedy: str, monkeypatch: pytest.MonkeyPatch
+    scheme: str,
+    answer: bytes | None,
+    replied: bool,
+    expected: type[errors.ModelError],
+    remedy: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if answer is None:
         monkeypatch.setattr(http, "CONNECT_SECONDS", 0.5)
@@ -34,12 +42,15 @@ def test_wrong_scheme_of_an_address_is_named(
             client.recv(65536)
             client.recv(65536) if answer is None else client.sendall(answer)
 
+    def before(capabilities: ModelCapabilities) -> None:
+        capabilities.at = float(replied)  # the time of the last reply
+
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=serve, daemon=True).start()
         with pytest.raises(errors.ModelError) as caught:
-            ask_at(f"{scheme}://127.0.0.1:{listener.getsockname()[1]}/v1")
+            ask_at(f"{scheme}://127.0.0.1:{listener.getsockname()[1]}/v1", before=before)
     assert type(caught.value) is expected
-    assert remedy in caught.value.remedy
+    assert caught.value.remedy.endswith(remedy)
 
 
 def test_connection_refused_by_windows_is_named_in_its_words() -> None:
