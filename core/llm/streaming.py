@@ -39,7 +39,7 @@ class Lines:
     """Async iterator over lists of complete lines of a response, without line ends; a list may be empty.
 
     Lines end with LF, CRLF or CR; the last line may have no end. A byte order mark at the start is removed. Pieces that
-    arrive within ``COALESCE_SECONDS`` of each other are read together, because waking the task for each token costs
+    arrive within ``COALESCE_SECONDS`` after a read are read together, because waking the task for each token costs
     more than reading it. With ``is_last``, when only the end of the stream is missing, a silence ends the iteration.
 
     Raises Runaway if a line exceeds ``MAX_LINE`` bytes, and aiohttp's errors if the connection breaks, after the

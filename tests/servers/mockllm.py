@@ -5,8 +5,8 @@
 for any client is ``calls * hold / slots``.
 
 Answers depend on the role that the system prompt names first ("judge", "critic", otherwise extractor) and on words of
-the last user message, and are the same for the same prompt. Equal seeds give the same faults, which are independent
-shares of the calls: ``p_429`` (at once, without a slot), ``p_500`` (after the time to the first token), ``p_drop`` (the
+the last user message, and are the same for the same prompt. Faults are independent shares of the calls, the same ones
+each time: ``p_429`` (at once, without a slot), ``p_500`` (after the time to the first token), ``p_drop`` (the
 connection is dropped half-way), ``p_malformed`` (a broken event half-way) and ``p_stall`` (silent half-way, with its
 slot, for ``stall_s`` seconds).
 
