@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -111,11 +111,12 @@ class Guard:
         return sender
 
 
-def page_routes(names: Iterable[str]) -> list[BaseRoute]:
+def page_routes(names: Collection[str]) -> list[BaseRoute]:
     """Return routes that serve the studio's page at the addresses of these pages, and of the home page only at ``/``.
 
     Without these routes, Streamlit looks for its server below the address of the page first, which the browser reports
-    as errors, and the page stays white until Streamlit's scripts are loaded.
+    as errors, and the page stays white until Streamlit's scripts are loaded. An address below a page, such as
+    ``/evaluate/r0001``, leads to the page: Streamlit's scripts cannot be loaded from there.
     """
 
     async def home(_request: Request) -> Response:
@@ -124,7 +125,14 @@ def page_routes(names: Iterable[str]) -> list[BaseRoute]:
     async def page(_request: Request) -> Response:
         return HTMLResponse(_page(), headers={"Cache-Control": "no-cache"})
 
-    return [Route("/", page), *(Route(f"/{name}", home if name == "home" else page) for name in names)]
+    async def below(request: Request) -> Response:
+        return RedirectResponse(request.url.path.rpartition("/")[0])
+
+    return [
+        Route("/", page),
+        *(Route(f"/{name}", home if name == "home" else page) for name in names),
+        *(Route(f"/{name}/{{rest}}", below) for name in names),
+    ]
 
 
 @cache

@@ -206,6 +206,12 @@ def test_pages_name_the_address_of_the_server_in_a_script_that_the_policy_allows
     assert f"'sha256-{digest}'" in inside.get("/").headers["content-security-policy"]
 
 
+def test_address_below_a_page_leads_to_the_page() -> None:
+    client = TestClient(Starlette(routes=middleware.page_routes(["home", "compare"])), follow_redirects=False)
+    assert client.get("/compare/r0001").headers["location"] == "/compare"
+    assert client.get("/static/x").status_code == 404, "left to Streamlit"
+
+
 def test_browser_keeps_the_files_of_the_grid_whose_names_contain_a_hash(inside: TestClient) -> None:
     folder = Path(st_aggrid.__file__).parent / "frontend" / "build"
     (script,) = (path.relative_to(folder) for path in folder.glob("static/js/main.*.js"))
