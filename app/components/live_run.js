@@ -456,7 +456,7 @@ class LiveRunView {
   }
 
   leaveLater() {
-    if (this.pinned || this.leaveTimer !== undefined || !this.instance) return;
+    if (this.pinned || this.leaveTimer !== undefined) return;
     this.leaveTimer = setTimeout(() => this.leave(), this.dwell);
   }
 

@@ -176,3 +176,15 @@ test("the debates of a resumed run are shown after one that finished before the 
   pass(context, 4000);
   assert.equal(shown(), "d2");
 });
+
+test("a page that is loaded again goes on from a debate that has finished meanwhile", (context) => {
+  const shown = () => socket.sent.filter(({ type }) => type === "watch").at(-1).focus;
+  receive({ type: "snapshot", instance: "i1", events: [makeStatus({ in_flight: 1 }), tile()] });
+  pass(context, 400);
+  mount();
+  assert.equal(shown(), "d1");
+  const running = [makeStatus({ in_flight: 1 }), tile({ status: "verdict", values: {} }), tile({ document_id: "d2" })];
+  receive({ type: "snapshot", instance: "i1", document: document1, events: [...running, verdict] });
+  pass(context, 4000);
+  assert.equal(shown(), "d2");
+});
