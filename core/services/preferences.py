@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import orjson
 import platformdirs
 from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 
 from core.files import atomic_write, read_shared, replace_shared
 from core.llm.connections import Connection, Limits
@@ -27,7 +28,7 @@ logger = logging.getLogger(__name__)
 MAX_RECENT_PROJECTS = 12
 FILE = "preferences.json"
 UNREADABLE = f"{FILE}.unreadable"
-"""Name of a file that could not be read, after it was replaced."""
+"""Name of a file that could not be read completely, after it was replaced."""
 LOCK = f"{FILE}.lock"
 LOCK_SECONDS = 5.0
 """Time after which a lock that another process holds is ignored."""
@@ -102,23 +103,23 @@ def projects_folder() -> Path:
 
 
 def load() -> Preferences:
-    """Return the saved preferences; the defaults without a file, and for one with an entry that cannot be read."""
-    return _read() or Preferences()
+    """Return the saved preferences without entries that cannot be read, such as those of a newer Moot."""
+    return _read()[0]
 
 
 def update(change: Callable[[Preferences], Preferences]) -> None:
     """Save what ``change`` makes of the saved preferences; changes by other tabs and processes are kept.
 
-    An unwritable folder is ignored: preferences are a convenience. A file that cannot be read is renamed before it is
-    replaced.
+    An unwritable folder is ignored: preferences are a convenience. A file that cannot be read completely is renamed
+    before it is replaced.
     """
     with _locked():
-        saved = _read()
-        if saved is None:
+        saved, complete = _read()
+        if not complete:
             with contextlib.suppress(OSError):
                 replace_shared(folder() / FILE, folder() / UNREADABLE)
-                logger.warning("%s cannot be read. It is kept as %s.", folder() / FILE, UNREADABLE)
-        write(FILE, change(saved or Preferences()).model_dump_json(indent=1).encode())
+                logger.warning("Part of %s cannot be read. It is kept as %s.", folder() / FILE, UNREADABLE)
+        write(FILE, change(saved).model_dump_json(indent=1).encode())
 
 
 def change(**fields: Any) -> None:
@@ -136,14 +137,30 @@ def _locked() -> Iterator[None]:
         yield
 
 
-def _read() -> Preferences | None:
-    """Return the saved preferences, the defaults without a file, and None for a file that cannot be read."""
+def _read() -> tuple[Preferences, bool]:
+    """Return the readable preferences, and False if the file has others or cannot be read."""
     try:
-        return Preferences.model_validate_json(read_shared(folder() / FILE))
+        content = read_shared(folder() / FILE)
+        return Preferences.model_validate_json(content), True
     except FileNotFoundError:
+        return Preferences(), True
+    except OSError:
+        return Preferences(), False
+    except ValidationError as error:
+        return _readable_part(content, {problem["loc"][:2] for problem in error.errors()}), False
+
+
+def _readable_part(content: bytes, unreadable: Set[tuple[int | str, ...]]) -> Preferences:
+    """Return preferences without the unreadable fields and entries: (field,), (field, name) or (field, index)."""
+    if () in unreadable:  # not JSON, or not an object
         return Preferences()
-    except (OSError, ValidationError):
-        return None
+    data = from_json(content)
+    for field, *entry in sorted(unreadable, reverse=True):  # the last index first
+        if entry:
+            del data[field][entry[0]]
+        else:
+            del data[field]
+    return Preferences.model_validate(data)
 
 
 def write(name: str, content: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -55,8 +56,30 @@ def test_changes_at_the_same_time_are_all_saved() -> None:
     assert sorted(preferences.load().recent) == [f"/{number}.duckdb" for number in range(4)]
 
 
-@pytest.mark.parametrize("content", ['{"reviewer": "ada", ', "[]", "", '{"reviewer": "ada", "ceiling": "cheap"}'])
-def test_file_that_cannot_be_read_is_kept_under_another_name(content: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_entries_that_cannot_be_read_are_left_out_and_all_others_stay(caplog: pytest.LogCaptureFixture) -> None:
+    preferences.update(lambda _: SAVED)
+    edited = json.loads(_path().read_bytes())
+    edited["ceiling"] = "cheap"
+    edited["archived"] = {"a": 1}
+    edited["connections"][1]["dialect"] = "carrier pigeon"
+    edited["connections"][1]["base_url"] = None
+    edited["limits"]["near"]["at_once"] = 0
+    edited["prices"]["far/*"] = {"prompt": -1, "completion": 1}
+    edited["invented_later"] = 1
+    _path().write_text(json.dumps(edited), encoding="utf-8")
+    near, _, far = SAVED.connections
+    readable = SAVED.model_copy(
+        update={"ceiling": None, "archived": (), "connections": (near, far), "limits": {"far": SAVED.limits["far"]}}
+    )
+    assert preferences.load() == readable
+    preferences.change(reviewer="bob")
+    assert preferences.load() == readable.model_copy(update={"reviewer": "bob"})
+    assert json.loads(_kept().read_bytes()) == edited
+    assert "preferences.json.unreadable" in caplog.text
+
+
+@pytest.mark.parametrize("content", ['{"reviewer": "ada", ', "[]", ""])
+def test_file_without_any_readable_entry_is_kept_under_another_name(content: str) -> None:
     _path().parent.mkdir(parents=True, exist_ok=True)
     _path().write_text(content, encoding="utf-8")
     assert preferences.load() == Preferences()
@@ -64,7 +87,6 @@ def test_file_that_cannot_be_read_is_kept_under_another_name(content: str, caplo
     preferences.change(ceiling=1.0)
     assert preferences.load() == Preferences(reviewer="ada", ceiling=1.0)
     assert _kept().read_text(encoding="utf-8") == content
-    assert "preferences.json.unreadable" in caplog.text
 
 
 def test_preferences_that_cannot_be_written_leave_no_file() -> None:
