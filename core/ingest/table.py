@@ -389,7 +389,9 @@ def field_text(cell: Any) -> str:
     return as_text(cell)
 
 
-EXCEL_ERRORS = ("#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#SPILL!", "#CALC!")
+EXCEL_ERRORS = (
+    "#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#GETTING_DATA", "#SPILL!", "#CALC!",
+)  # fmt: skip
 NO_TEXT = frozenset(("", "NA", "<NA>", "NaN", "nan", "NULL", "\\N", "[deleted]", "[removed]", *EXCEL_ERRORS))
 """Texts that stand for a missing one, as R, Excel, pandas, databases and Reddit write it; also quoted, as pandas reads
 them."""
