@@ -156,9 +156,9 @@ class _DocumentBuilder:
         """The row of each document by its id."""
         self._document_of_texts: dict[tuple[str, ...], Document] = {}
         self._rated: set[tuple[str, str]] = set()
-        """Raters with the ids of which they have a row."""
+        """The rater and id of each row that was read."""
         self._doubtful: set[tuple[str, str]] = set()
-        """Raters with the ids of documents for which not all of their values are understood."""
+        """The rater and id of documents with a value of the rater that is not understood."""
         self._rejected = list(table.rejected)
         self._duplicate_texts = self._empty_texts = self._merged = 0
 
