@@ -222,7 +222,7 @@ _UNDESCRIBED = ProtocolDefinition.model_construct(
     about="A chain or rounds of roles from a YAML file.",
     roles={},
     order=(),
-    decides=Vote(vote=()),
+    decides=VERDICT,
 )
 """The protocol in a list of all protocols, before a file is chosen."""
 

@@ -86,9 +86,9 @@ def test_spec_has_counts_title_and_kinds() -> None:
     assert spec.summary == "They talk."
     assert str(spec.total_requests(params, context_of(spec, "choice", script=TALK).codebook)) == "3 to 7"
     assert set(spec.unsupported) == {"multilabel", "rating"}
-    assert "--protocol FILE.yaml" in find("custom").check(
-        {"script": ""}, context_of(spec, "choice", script=TALK).codebook
-    )
+    undescribed = find("custom")
+    assert "--protocol FILE.yaml" in undescribed.check({"script": ""}, context_of(spec, "choice", script=TALK).codebook)
+    assert undescribed.describe_vote(undescribed.parse_params(), "choice") == ""
 
 
 @pytest.mark.parametrize(
