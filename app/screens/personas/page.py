@@ -210,6 +210,8 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
 
     def add(group: str) -> None:
         _edit(session, lambda draft: personas.add_persona(draft, group))
+        members = personas.persona_status(session).personas.members
+        state.personas.persona = next((each.persona.name for each in members if each.persona.name not in names), None)
 
     for index, group in enumerate(current.groups):
         size = format_count(len(group.personas), "persona")

@@ -124,6 +124,7 @@ def test_personas_are_added_and_removed_except_the_last(session: ProjectSession)
     at = open_page("personas")
     at.button(key="icon-persona-add-0").click().run()
     assert "3 personas" in html(at)
+    assert at.text_input(key="persona-name-2").value == "New persona"  # the editor shows it
     for _ in range(2):
         at.button(key="persona-delete").click().run()
     assert "1 persona in 1 group" in html(at)
