@@ -165,11 +165,13 @@ def _with_left_out_parts(stream: BinaryIO) -> tuple[BinaryIO, int]:
         for name in fnmatch.filter(file.namelist(), "xl/worksheets/*.xml"):
             content, errors = _ERROR.subn(rb'\1t="str"', file.read(name))
             formulas += len(_EMPTY_FORMULA.findall(content))
-            changed |= {name: content} if errors else {}
+            if errors:
+                changed[name] = content
         if "content.xml" in file.namelist():
             content, breaks = _ODS_BREAK.subn(lambda found: b"\t" if found[1] else b"\n", file.read("content.xml"))
             content, errors = _ODS_ERROR.subn(_ods_error, content)
-            changed |= {"content.xml": content} if breaks or errors else {}
+            if breaks or errors:
+                changed["content.xml"] = content
         if changed:
             copy = io.BytesIO()
             with zipfile.ZipFile(copy, "w") as target:

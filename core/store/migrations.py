@@ -41,7 +41,8 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
     Raises it also if the file has any definition that differs from the schema: a view or macro in a file from somebody
     else would run that person's SQL. Nothing in the file runs before this check. DuckDB's own errors pass through.
     """
-    definitions, applied = _definitions(cursor), dict[int, str]()
+    definitions = _definitions(cursor)
+    applied: dict[int, str] = {}
     if definitions:
         (own_table,) = (row for row in _expected(newest()) if row[:2] == ("table", "main.moot_schema"))
         if own_table not in definitions:  # a generated column in a table of this name would run foreign SQL
