@@ -85,13 +85,14 @@ def estimate_run(
     else:
         sample = session.store.documents.sample(SAMPLE_SIZE)
         sample_length = sum(map(_length, sample)) / max(1, len(sample))
-        tokens = _rendered_usage(settings, sample, _mean_length(session))
-        source = f"prompts of {format_count(len(sample), 'document')}, "
+        source, reply = f"prompts of {format_count(len(sample), 'document')}, ", REPLY_TOKENS
         if (measured := _measured_usage(session, settings, _reply_settings)) is not None:
             run_id, replies = measured
+            reply = round(fmean(usage.completion_tokens - usage.reasoning_tokens for usage in replies.values()))
             source += f"replies measured on {session.run_name(run_id)}"
         else:
             source += f"assuming {REPLY_TOKENS} tokens per reply"
+        tokens = _rendered_usage(settings, sample, _mean_length(session), reply)
     extra_tokens = round((_mean_length(session) - sample_length) / CHARACTERS_PER_TOKEN)
     largest = max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
     roles = []
@@ -197,13 +198,16 @@ def _measured_usage(
     return None
 
 
-def _rendered_usage(settings: RunSettings, sample: Sequence[Document], length: float) -> dict[str, Usage]:
-    """Return the mean tokens of one turn of each role in simulated debates, with examples of ``length`` characters."""
+def _rendered_usage(settings: RunSettings, sample: Sequence[Document], length: float, reply: int) -> dict[str, Usage]:
+    """Return the mean tokens of one turn of each role in simulated debates.
+
+    Examples have ``length`` characters, earlier replies in prompts ``reply`` tokens.
+    """
     tokens: dict[str, list[int]] = {}
     example = round(length / CHARACTERS_PER_TOKEN)
     for document in sample:
         for request in simulate_requests(settings, document):
-            expected = expected_tokens(request.messages, reply=REPLY_TOKENS, example=example)
+            expected = expected_tokens(request.messages, reply=reply, example=example)
             tokens.setdefault(request.role, []).append(expected)
     return {
         role: Usage(round(fmean(prompts)), min(REPLY_TOKENS, settings.role_models[role].sampling.output_limit))

@@ -197,6 +197,15 @@ def test_prompts_are_rendered_again_if_the_codebook_or_the_sampling_changed(sess
     assert estimate_plan(session, short, documents=1).roles[0].completion_tokens == 50
 
 
+def test_changed_prompts_contain_earlier_replies_of_measured_length(session: ProjectSession) -> None:
+    (run,) = queue_runs(session)
+    session.start_or_resume(run.run_id).result(30)
+    judge = session.store.costs.usage(run.run_id)["judge"][1].prompt_tokens
+    named = BOOK.model_copy(update={"name": "another"})
+    estimate = estimate_run(session, planning.build_settings(planning.Plan(), named, 2, session.models), 1)
+    assert estimate.roles[2].prompt_tokens == pytest.approx(judge, rel=0.2)
+
+
 def test_estimate_uses_the_mean_length_of_all_documents(tmp_path: Path) -> None:
     with studio(tmp_path, documents=0) as (_, session):
         short = [Document(f"s{number}", {"text": "Short."}) for number in range(60)]
