@@ -115,8 +115,11 @@ def _undefined_dimensions(scores: Scores, key: str) -> tuple[str, ...]:
         return ()
     if not defined:
         return ("undefined: in each dimension, all verdicts or all reference ratings are equal",)
-    why = "do not vary" if all(label.n for label in undefined) else "have no reference or do not vary"
-    return (f"over {defined} of {format_count(len(scores.labels), 'dimension')}; the others {why}",)
+    count = len(undefined)
+    others = plural(count, "other does not vary", "others do not vary")
+    if not all(label.n for label in undefined):
+        others = plural(count, "other has no reference or does not vary", "others have no reference or do not vary")
+    return (f"over {defined} of {format_count(len(scores.labels), 'dimension')}; the {others}",)
 
 
 def _no_reference(session: ProjectSession, references: dict[Reference, int], documents: int) -> None:

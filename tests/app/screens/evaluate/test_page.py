@@ -117,7 +117,7 @@ def test_mean_correlation_names_the_dimensions_that_it_leaves_out(session, proje
     answers = {f"d{n}": ({"c": n, "d": 3}, {"c": n, "d": 3}) for n in range(1, 5)}
     debates(project, codebook, gold, answers)
     metrics = metric_strip(draw(session, "evaluate"))
-    assert "over 1 of 2 dimensions; the others do not vary" in metrics["Mean Spearman"]
+    assert "over 1 of 2 dimensions; the other does not vary" in metrics["Mean Spearman"]
     assert "dimensions" not in metrics["Mean absolute error"]
 
 
@@ -126,7 +126,7 @@ def test_dimension_without_a_reference_is_named_as_such_and_not_selected(session
     gold = {f"d{n}": {"c": n} for n in range(1, 5)}
     debates(project, codebook, gold, {f"d{n}": ({"c": n, "d": n}, {"c": n, "d": n}) for n in range(1, 5)})
     app = draw(session, "evaluate")
-    assert "the others have no reference or do not vary" in metric_strip(app)["Mean Spearman"]
+    assert "the other has no reference or does not vary" in metric_strip(app)["Mean Spearman"]
     assert app.get("button_group")[1].value == "c"
 
 
