@@ -138,8 +138,9 @@ def stored_requests(session: ProjectSession, settings: RunSettings, document_ids
         return sum([(await find_reply(fetch, pending, settings, {}))[1] is not None for pending in requests])
 
     stored = session.engine.submit(find_replies()).result()
-    drawn = f" of 1 in {every:,} documents" if every > 1 else ""
-    return f"Stored already: {stored:,} of {format_count(len(requests), 'first request')}{drawn}." if stored else ""
+    sample = f" (sample of 1 in {every:,} documents)" if every > 1 else ""
+    total = format_count(len(requests), "first request")
+    return f"Replies to {stored:,} of {total} are stored already{sample}." if stored else ""
 
 
 @cached_until_commit

@@ -82,10 +82,10 @@ def test_estimate_of_a_single_run_says_which_requests_are_stored(
     session: ProjectSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(session)
-    monkeypatch.setattr(cost_estimate, "stored_requests", lambda *_: "Stored already: 3")
-    assert "Stored already: 3" in html(open_page("run"))
+    monkeypatch.setattr(cost_estimate, "stored_requests", lambda *_: "stored already")
+    assert "stored already" in html(open_page("run"))
     planning.save_plan(session, planning.Plan(iterations=2))  # only the first iteration has the keys of the settings
-    assert "Stored already: 3" not in html(open_page("run"))
+    assert "stored already" not in html(open_page("run"))
 
 
 def test_protocol_file_that_an_interrupted_run_did_not_draw_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:

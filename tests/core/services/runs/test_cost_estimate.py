@@ -149,11 +149,15 @@ def test_first_requests_with_a_stored_reply_are_counted(tmp_path: Path) -> None:
         assert stored_requests(session, settings, ids) == ""
         (run,) = planning.create_runs(session, settings, ids[:4])
         session.start_or_resume(run.run_id).result(30)
-        assert stored_requests(session, settings, ids[:5]) == "Stored already: 5 of 5 first requests.", "of equal texts"
+        assert stored_requests(session, settings, ids[:5]) == "Replies to 5 of 5 first requests are stored already.", (
+            "of equal texts"
+        )
         session.store.documents.add([Document("new", {"text": "New."})])
-        assert stored_requests(session, settings, ["d0", "new"]) == "Stored already: 1 of 2 first requests."
+        assert (
+            stored_requests(session, settings, ["d0", "new"]) == "Replies to 1 of 2 first requests are stored already."
+        )
         shown = stored_requests(session, settings, ids)
-        assert shown == "Stored already: 17 of 17 first requests of 1 in 3 documents."
+        assert shown == "Replies to 17 of 17 first requests are stored already (sample of 1 in 3 documents)."
         assert stored_requests(session, planning.project_settings(session, planning.Plan()), ids) == ""
 
 
@@ -176,7 +180,7 @@ def test_reply_that_a_smaller_limit_cut_is_not_counted_as_stored(session: Projec
         )
         (run,) = planning.create_runs(session, small, ids)
         session.start_or_resume(run.run_id).result(30)
-    assert stored_requests(session, small, ids) == "Stored already: 1 of 1 first request."
+    assert stored_requests(session, small, ids) == "Replies to 1 of 1 first request are stored already."
     assert stored_requests(session, large, ids) == ""
 
 
