@@ -43,7 +43,7 @@ from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.project import Project
 from tests.benchmarks.browser import settings_in
-from tests.browser.studios import ROOT, Studio
+from tests.browser.studios import ROOT, Studio, live_name
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -177,7 +177,7 @@ class Soak:
         prepare(folder, self.project, debates, url)
         environment_of_run = {"HOME": str(home), **_own_clock(folder, self._clock), **(environment or {})}
         self.studio = Studio(folder, "--project", str(self.project), environment=environment_of_run)
-        self._companions = Companions(self.studio)
+        self._companions = Companions(self.studio, lambda: live_name(self.project))
         context = browser.new_context(viewport={"width": 1280, "height": 800})
         context.set_default_timeout(PATIENCE)
         self.page: Page = context.new_page()
@@ -475,7 +475,7 @@ class Companions:
     Review page does.
     """
 
-    def __init__(self, studio: Studio) -> None:
+    def __init__(self, studio: Studio, run: Callable[[], str]) -> None:
         self.status: dict[str, Any] = {}
         self.seen: set[str] = set()
         """Documents that the live route has reported as finished."""
@@ -486,6 +486,8 @@ class Companions:
         self.refused = 0
         self.problems: list[str] = []
         self._studio = studio
+        self._run_name = run
+        """Returns the name of the run of the open project, which moves from a full disk."""
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._waiting: deque[str] = deque(maxlen=200)
         self._random = random.Random(1)
@@ -558,7 +560,7 @@ class Companions:
     async def _watch(self, session: aiohttp.ClientSession) -> None:
         async with session.ws_connect(f"{self._studio.address}/moot/live", max_msg_size=0) as socket:
             self._socket = socket
-            await socket.send_json({"type": "watch", "run": RUN, "focus": None, "cursors": {}})
+            await socket.send_json({"type": "watch", "run": self._run_name(), "focus": None, "cursors": {}})
             async for message in socket:
                 for event in orjson.loads(message.data).get("events", ()):
                     if event["kind"] == "run_status":
@@ -605,7 +607,7 @@ class Companions:
                 self.confirmed.add(key)
 
     async def _ask(self, session: aiohttp.ClientSession, **message: Any) -> dict[str, Any]:
-        body = {"run": RUN, "actor": REVIEWER, **message}
+        body = {"run": self._run_name(), "actor": REVIEWER, **message}
         async with session.post(f"{self._studio.address}/moot/review", json=body) as response:
             response.raise_for_status()
             answer: dict[str, Any] = await response.json()
