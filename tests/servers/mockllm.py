@@ -10,9 +10,10 @@ each time: ``p_429`` (at once, without a slot), ``p_500`` (after the time to the
 connection is dropped half-way), ``p_malformed`` (a broken event half-way) and ``p_stall`` (silent half-way, with its
 slot, for ``stall_s`` seconds).
 
-``GET /stats`` counts calls: ``ok``, ``faults`` by kind, ``cancelled`` by the client, ``active``, by role and API, and
-``repeats`` of an answered prompt. ``utilisation`` is the share of slot-seconds in use between the first and the last
-call, ``late_ms`` the delay against the schedule: if its p99 approaches ``tpt``, the server is the bottleneck.
+``GET /stats`` gives the process id, ``pid``, and counts calls: ``ok``, ``faults`` by kind, ``cancelled`` by the client,
+``active``, by role and API, and ``repeats`` of an answered prompt. ``utilisation`` is the share of slot-seconds in use
+between the first and the last call, ``late_ms`` the delay against the schedule: if its p99 approaches ``tpt``, the
+server is the bottleneck.
 ``POST /reset`` sets the counters to zero, ``POST /config`` changes settings.
 """
 
@@ -21,6 +22,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
+import os
 import random
 import time
 from collections import Counter
@@ -112,6 +114,7 @@ class Server:
         span, late = self.last - self.first, sorted(self.late)
         quantiles = {"p50": 0.5, "p99": 0.99, "max": 1.0}
         return web.json_response({
+            "pid": os.getpid(),
             **self.counts,
             "faults": self.faults,
             "by_role": self.by_role,
