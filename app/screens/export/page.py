@@ -107,9 +107,14 @@ def _preview(session: ProjectSession, run: RunRow, format: export.ExportFormat, 
         with head:
             if format.readme is not None:
                 readme = partial(export.readme, session, run.run_id, format_name, other_runs=others)
-                options = {"help": "Origin of the labels, and the meaning of each column", "key": "export-readme"}
                 download(
-                    "README", readme, f"{Path(name).stem}.README.md", type="tertiary", icon="description", **options
+                    "README",
+                    readme,
+                    f"{Path(name).stem}.README.md",
+                    type="tertiary",
+                    icon="description",
+                    help="Origin of the labels, and the meaning of each column",
+                    key="export-readme",
                 )
             content = partial(export.export_bytes, session, run.run_id, format_name, other_runs=others)
             download("Download", content, name, type="primary", key="export-download")

@@ -302,8 +302,8 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     _protocol(plan, codebook, save)
     left, right = st.columns(2, wrap=False)
     help = "Number of documents for a first small run. They are drawn at random, as files are often sorted."
-    limits = {"minimum": 1, "maximum": max(documents, 1)}
-    number(left, "Pilot", "limit", help, step=10, placeholder=str(planning.PILOT), **limits)
+    pilot, most = str(planning.PILOT), max(documents, 1)
+    number(left, "Pilot", "limit", help, step=10, minimum=1, maximum=most, placeholder=pilot)
     help = "Repeat the run to measure how stable the verdicts are."
     number(right, "Iterations", "iterations", help, step=1, empty=1, minimum=1, maximum=1000)
     help = "The run pauses before it would exceed the budget. You can then raise it."
@@ -398,8 +398,19 @@ def _ambiguous(plan: Plan, prepasses: Mapping[str, str], save: Save) -> None:
         **bound("run-ambiguous", plan.ambiguous, lambda run: save(lambda plan: replace(plan, ambiguous=run))),
     )
     help = "A document is ambiguous if the shares of its two most common answers differ by at most this much."
-    limits: dict[str, Any] = {"minimum": 0.0, "maximum": 1.0, "disabled": not plan.ambiguous}
-    _number(plan, save, right, "Ambiguity threshold", "theta", help, step=0.1, empty=Plan().theta, **limits)
+    _number(
+        plan,
+        save,
+        right,
+        "Ambiguity threshold",
+        "theta",
+        help,
+        step=0.1,
+        empty=Plan().theta,
+        minimum=0.0,
+        maximum=1.0,
+        disabled=not plan.ambiguous,
+    )
 
 
 def _engine(plan: Plan, save: Save) -> None:
