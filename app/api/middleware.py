@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 import streamlit as st
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -46,6 +47,15 @@ _REFUSALS = {
         _FORM,
     ),
 }
+
+
+class _WrongAddress(StringConvertor):
+    """Part of a route that matches an address of neither a file nor one of Streamlit's own routes."""
+
+    regex = r"(?!_stcore/|media/)[^.]+"
+
+
+register_url_convertor("wrong_address", _WrongAddress())
 
 
 class Guard:
@@ -116,7 +126,7 @@ def page_routes(names: Collection[str]) -> list[BaseRoute]:
 
     Without these routes, Streamlit looks for its server below the address of the page first, which the browser reports
     as errors, and the page stays white until Streamlit's scripts are loaded. An address below a page, such as
-    ``/evaluate/r0001``, leads to the page: Streamlit's scripts cannot be loaded from there.
+    ``/evaluate/r0001``, leads to the page: Streamlit's scripts cannot be loaded from there. A wrong one leads to Home.
     """
 
     async def home(_request: Request) -> Response:
@@ -126,12 +136,13 @@ def page_routes(names: Collection[str]) -> list[BaseRoute]:
         return HTMLResponse(_page(), headers={"Cache-Control": "no-cache"})
 
     async def below(request: Request) -> Response:
-        return RedirectResponse(request.url.path.rpartition("/")[0])
+        return RedirectResponse("/" + request.url.path.split("/")[1])
 
     return [
         Route("/", page),
         *(Route(f"/{name}", home if name == "home" else page) for name in names),
-        *(Route(f"/{name}/{{rest}}", below) for name in names),
+        *(Route(f"/{name}/{{rest:path}}", below) for name in names),
+        Route("/{rest:wrong_address}", home),
     ]
 
 

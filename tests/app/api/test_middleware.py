@@ -208,8 +208,16 @@ def test_pages_name_the_address_of_the_server_in_a_script_that_the_policy_allows
 
 def test_address_below_a_page_leads_to_the_page() -> None:
     client = TestClient(Starlette(routes=middleware.page_routes(["home", "compare"])), follow_redirects=False)
-    assert client.get("/compare/r0001").headers["location"] == "/compare"
-    assert client.get("/static/x").status_code == 404, "left to Streamlit"
+    for below in ("/compare/r0001", "/compare/r0001/x", "/compare/"):
+        assert client.get(below).headers["location"] == "/compare"
+
+
+def test_wrong_address_leads_to_home() -> None:
+    client = TestClient(Starlette(routes=middleware.page_routes(["home", "compare"])), follow_redirects=False)
+    for wrong in ("/reveiw", "/a/b", "/a/b/c/"):
+        assert client.get(wrong).headers["location"] == "/"
+    for of_streamlit in ("/static/x.js", "/favicon.png", "/_stcore/health", "/media/x", "/component/a.b/index.html"):
+        assert client.get(of_streamlit).status_code == 404, "left to Streamlit"
 
 
 def test_browser_keeps_the_files_of_the_grid_whose_names_contain_a_hash(inside: TestClient) -> None:
