@@ -33,7 +33,7 @@ from core.formatting import (
     plural,
 )
 from core.runs import RunRow
-from core.services.evaluation import annotation_arrays, coverage, latent_truth, run_comparison
+from core.services.evaluation import annotation_arrays, latent_truth, run_comparison
 from core.services.evaluation.reference import available_references
 from core.services.evaluation.run_comparison import (
     OUTCOMES,
@@ -119,7 +119,7 @@ def main() -> None:
         _downloads(session, ids, reference, comparison, margin)
     pair = _select_pair(selected, comparison)
     compared = [session.run(id) for id in (pair.first, pair.second)]
-    basis = coverage.of_shared(session, selected, reference).describe(reference)
+    basis = comparison.coverage.describe(reference)
     left, right = st.columns([1.5, 1], gap="small")
     with right:
         with layout.panel("Settings that differ", key="compare-settings"):

@@ -15,7 +15,7 @@ from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import join_names
 from core.runs import RunRow
-from core.services.evaluation import repeated_runs
+from core.services.evaluation import coverage, repeated_runs
 from core.services.evaluation.annotation_arrays import (
     AnnotationArrays,
     Grid,
@@ -24,6 +24,7 @@ from core.services.evaluation.annotation_arrays import (
     sampling_design,
     verdict_arrays,
 )
+from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.evaluation import (
     EvaluationReport,
     cost_of_run,
@@ -79,6 +80,8 @@ class Comparison:
     """Each other run against the first."""
     cochran: CochranQ | None
     """None with two runs, for which McNemar's test is used."""
+    coverage: Coverage
+    """Of the scores: counted later, it would count the verdicts that a run has reached since."""
 
 
 @cached_until_commit
@@ -100,6 +103,7 @@ def comparison(
             raise UsageError(f"{names} have {different}.", "Choose runs of one codebook.")
     check_reference(session, reference, [run.settings.codebook for run in runs])
     documents, gold, verdicts = load_shared(session, runs, reference)
+    covered = coverage.of_shared(session, runs, reference)
     scored = AnnotationArrays(documents, gold, verdicts[0])
     of_test_documents = (
         np.where(is_test_document(session.store, run.run_id, documents)[:, None], values, np.nan)
@@ -126,7 +130,7 @@ def comparison(
         ComparedRun(run, scores, cost, is_efficient, unit)
         for run, scores, cost, is_efficient in zip(runs, compared.scores, costs, efficient(points), strict=True)
     )
-    return Comparison(documents, verdicts, columns, compared.pairs, compared.cochran)
+    return Comparison(documents, verdicts, columns, compared.pairs, compared.cochran, covered)
 
 
 def name_in_sentence(run: RunRow) -> str:

@@ -17,7 +17,7 @@ from core.documents import Document
 from core.formatting import format_number
 from core.runs import RoleModel, RunDetails
 from core.services.evaluation import debate_effect as debate_effects
-from core.services.evaluation import latent_truth, report
+from core.services.evaluation import latent_truth, report, run_comparison
 from core.services.review import actions, queue
 from core.stats.debate_rounds import rounds
 from core.stats.metric_intervals import Design
@@ -467,6 +467,24 @@ def test_quality_in_compare_names_the_shared_documents(session, project):
     assert "Full cost per verdict" in shown
     # The same documents in Quality and cost, in the differences per label, and in the list of documents.
     assert shown.count("n = 3 documents; excluded: 1 in one run only") == 3
+    assert "n = 4 documents" not in shown
+
+
+def test_compare_counts_the_documents_that_it_scores_while_a_run_is_active(session, project, monkeypatch):
+    first, _ = two_runs(project)
+    answers = {id: (both("ab"), both(present)) for id, present in GOLD.items()}
+    last = answers.pop("d3")
+    part = debates(project, sample_world.CODEBOOK, GOLD, answers)
+    compare = run_comparison.compare_annotators
+
+    def compare_while_a_debate_ends(*arguments):
+        lists = dict.fromkeys(("extractor", "critic", "judge"), last[0])
+        store_debates([store_debate(project, part, "d3", lists, last[1])])
+        return compare(*arguments)
+
+    monkeypatch.setattr(run_comparison, "compare_annotators", compare_while_a_debate_ends)
+    shown = texts(draw(session, "compare", compare_runs=(first, part)))
+    assert shown.count("n = 3 documents; excluded: 1 not debated yet") == 3
     assert "n = 4 documents" not in shown
 
 
