@@ -22,8 +22,9 @@ def prefetch_scores(session: ProjectSession, run: RunRow) -> None:
     reference = default_reference(counts, "gold")
     if counts[reference]:
         evaluation.evaluate(session, run, reference)
-        evaluation.role_scores(session, run, reference)
-        debate_effect.debate_effect(session, run, reference)
+        if run.settings.codebook.kind != "rating":  # whose scores are shown without those of the roles
+            evaluation.role_scores(session, run, reference)
+            debate_effect.debate_effect(session, run, reference)
 
 
 def prefetch_tabs(session: ProjectSession, run: RunRow, reference: Reference) -> None:
