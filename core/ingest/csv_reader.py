@@ -1,6 +1,6 @@
 """csv and tsv: a tolerant RFC 4180 reader, row by row, with an account of every row.
 
-Rules: the delimiter is one of ``, ; tab |``, a space between quoted names, or absent (one column). Quotes follow RFC
+Rules: the delimiter is one of ``, ; tab |``, a space (as R writes), or absent (one column). Quotes follow RFC
 4180, and line breaks inside them are kept. Stray quotes are part of the text (``"Great" food``). Blank lines are
 skipped. A row with a different number of fields than the header is rejected. An unclosed quote ends at the end of the
 file, with a note, because its row may contain many others; one that takes in most of the file stops the import. If a
@@ -503,6 +503,10 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
         share_split = sum(width > 1 for width in rows) / len(rows) if rows else 1.0
         if (share_as_wide >= 0.3 or share_split >= 0.8) and (share_as_wide, widths[0]) > best_score:
             best, best_score = dialect, (share_as_wide, widths[0])
+    if best_score == (0.0, 0) and ' "' in head and '"' not in head.partition("\n")[0]:  # readr quotes few cells
+        widths = _widths(head, Dialect(" "))
+        if len(widths) > 2 and widths[0] > 1 and len(set(widths)) == 1:
+            return Dialect(" ")
     if best_score == (0.0, 0) and (blank := _BLANK_LINE.search(head)):
         dialect_below = find_dialect(head[blank.end() :], prefer)  # a line of text alone may be a title
         if header_row(_first_rows(head, dialect_below)):

@@ -558,6 +558,10 @@ def test_quoted_fields_between_spaces_are_columns() -> None:
     table = read('"text" "label"\n"1" "It was cold, sadly." "a"\n"2" "Good" 7\n', "from_r.txt")
     assert (table.columns, table.delimiter) == (("column_1", "text", "label"), " ")
     assert table.column("text") == ("It was cold, sadly.", "Good")
+    few = read('id text label\n1 "It was ""cold"", sadly." a\n2 Good 7\n', "from_readr.txt")
+    assert (few.columns, few.column("text")) == (("id", "text", "label"), ('It was "cold", sadly.', "Good"))
+    speech = read('She said "no"\nHe said "yes"\nThey said "maybe"\n', "a.txt")
+    assert len(speech.columns) == 1
     quotation = read('"Good" "very good" they said\n"Bad" "very bad" they said\n', "a.txt")
     assert len(quotation.columns) == 1
 
