@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -102,7 +102,8 @@ def build_documents(
 
     In a table of several files, ids that mostly have different texts in different files get the name of the file
     (``b.csv:1``). If instead most texts are the same, the files hold the gold of different raters: a rater without a
-    name gets the name of the file. The rows of a file without texts add their gold to the documents with their ids.
+    name gets the name of the file. So do, without an id column, the raters of files that all have the same texts. The
+    rows of a file without texts add their gold to the documents with their ids.
     Groups get the name of the file if documents of different files have the same place in a group, or no places to
     order neighbours by.
     """
@@ -312,11 +313,17 @@ class _DocumentBuilder:
 def _document_ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[str, ...]]) -> tuple[list[str], bool]:
     """Return the id of each row, and True if files have documents in common: most ids in common have the same text."""
     if mapping.id is None:
-        rows = map(str, table.row_numbers)
+        rows = list(map(str, table.row_numbers))
+        places: list[Hashable] = [*fields]
         if mapping.rater is None:
-            return list(rows), False
-        first_rows: dict[tuple[str, ...], str] = {}
-        return [first_rows.setdefault(texts, row) for texts, row in zip(fields, rows, strict=True)], False
+            if not table.file_column:
+                return rows, False
+            files = table.column(table.file_column)
+            places = list(_places_in_files(files, fields))
+            if len(set(places)) * len(set(files)) != len(places):
+                return rows, False
+        first_rows: dict[Hashable, str] = {}
+        return [first_rows.setdefault(place, row) for place, row in zip(places, rows, strict=True)], not mapping.rater
     ids = [as_text(cell).strip() for cell in table.column(mapping.id)]
     if not table.file_column:
         return ids, False
@@ -333,6 +340,15 @@ def _document_ids(table: Table, mapping: ColumnMapping, fields: Sequence[tuple[s
     if different and different >= same:
         return [f"{file}:{id}" if id else "" for file, id in zip(files, ids, strict=True)], False
     return ids, same > 0
+
+
+def _places_in_files(files: Sequence[str], fields: Sequence[tuple[str, ...]]) -> Iterator[Hashable]:
+    """Yield the text and context of each row, with its number among the rows of its file with the same ones."""
+    counts: Counter[Hashable] = Counter()
+    for file, texts in zip(files, fields, strict=True):
+        folded = tuple(_fold_spaces(texts))
+        counts[file, folded] += 1
+        yield folded, counts[file, folded]
 
 
 def _fold_spaces(texts: Iterable[str]) -> list[str]:

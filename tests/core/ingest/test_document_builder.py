@@ -161,6 +161,20 @@ def test_several_files_of_labels_are_raters() -> None:
     assert [document.gold for document in result.documents] == [{GOLD_RATER: {"Food": True}}] * 2
 
 
+def test_files_of_the_same_texts_without_ids_are_raters() -> None:
+    data = files(ann="text,Food|soup,1|ok,0|ok,1", bo="text,Food|ok,0|soup ,0|ok,0")
+    result = build_documents(data, ColumnMapping("text", gold=(GoldSource("Food"),)))
+    assert [(document.id, document.text, document.gold) for document in result.documents] == [
+        ("1", "soup", {"ann": {"Food": True}, "bo": {"Food": False}}),
+        ("2", "ok", {"ann": {"Food": False}, "bo": {"Food": False}}),
+        ("3", "ok", {"ann": {"Food": True}, "bo": {"Food": False}}),
+    ]
+    assert (result.read, result.kept, result.merged) == (6, 3, 3)
+    waves = files(first="text,Food|soup,1|ok,0", second="text,Food|ok,1|tea,0")
+    result = build_documents(waves, ColumnMapping("text", gold=(GoldSource("Food"),)))
+    assert (result.kept, result.merged) == (4, 0)
+
+
 RATED = """doc_id,annotator,text,Food,Price
 1,ann,Cold soup,1,1
 1,bo,Cold soup,1,0
