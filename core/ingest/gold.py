@@ -46,8 +46,8 @@ CellReader: TypeAlias = Callable[[Any], CellReading]
 ValueMap: TypeAlias = Mapping[str, Value | None]
 
 BINARY: dict[str, bool] = {
-    **dict.fromkeys(("1", "1.0", "true", "yes", "y", "present"), True),
-    **dict.fromkeys(("0", "0.0", "false", "no", "n", "absent"), False),
+    **dict.fromkeys(("1", "1.0", "1,0", "true", "yes", "y", "present"), True),
+    **dict.fromkeys(("0", "0.0", "0,0", "false", "no", "n", "absent"), False),
     **dict.fromkeys(("ja", "oui", "sí", "si", "sì", "sim", "да", "是", "tak", "evet", "はい"), True),
     **dict.fromkeys(("nein", "non", "nee", "não", "нет", "否", "nie", "hayır", "いいえ", "nej", "nei"), False),
     **dict.fromkeys(("t", "wahr", "vrai", "verdadero", "vero", "verdadeiro", "waar", "prawda"), True),

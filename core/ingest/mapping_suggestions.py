@@ -148,7 +148,7 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     candidates = {name: cells[name] for name in predicted_last if name not in not_gold}
     is_repeated = sum(name.startswith(_ID_OF_EXPORT) for name in table.columns) > 1
     exported = _gold_of_export(candidates, codebook, is_repeated=is_repeated) if results else ()
-    vectors = [name for name, column in candidates.items() if has_vectors(column)]
+    vectors = [name for name, column in candidates.items() if has_vectors(column) and guess_kind(column) != "binary"]
     candidates = {name: column for name, column in candidates.items() if name not in (*results, *vectors)}
     if exported:
         gold, why_gold = exported, "Gold and reviews of the exported run are gold; its verdicts are not."

@@ -224,6 +224,13 @@ def test_lists_of_0_and_1_name_no_labels() -> None:
     ]
 
 
+def test_decimal_comma_is_present_or_absent() -> None:
+    data = 'text,Food,Price\nsoup,"1,0","0,0"\ntea,"0,0","0,0"\n'
+    built = build(data, parse_codebook({"labels": [{"name": "Food"}]}), gold=(GoldSource("Food"),))
+    assert [[*document.gold["gold"].values()] for document in built.documents] == [[True], [False]]
+    assert not built.unknown_gold
+
+
 def test_list_with_an_unknown_name_leaves_other_labels_undecided() -> None:
     data = "text,labels\na,Price|Prize\nb,\n"
     gold = (GoldSource("labels", "list"),)

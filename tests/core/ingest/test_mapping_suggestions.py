@@ -33,6 +33,11 @@ LONG = "id,text,category,polarity\n" + "".join(
 )
 
 
+def test_decimals_with_a_comma_are_suggested_as_present_or_absent() -> None:
+    mapping = suggest_mapping(table('text,Food,Price\nCold soup,"1,0","0,0"\nTea,"0,0","1,0"\n'))
+    assert mapping.gold == (GoldSource("Food"), GoldSource("Price"))
+
+
 def test_rows_with_one_label_each_are_suggested_as_one_document() -> None:
     mapping = suggest_mapping(data := table(LONG))
     assert (mapping.id, mapping.gold) == ("id", (GoldSource("category", "list"),))
