@@ -10,7 +10,7 @@ import streamlit as st
 
 from app import context
 from app.components import component
-from app.state import DataState, reset_widgets, state
+from app.state import DataState, SessionState, reset_widgets, state
 from app.widgets.alerts import error_boxes, error_notice
 from core.errors import MootError
 from core.services.codebooks import codebook as codebooks
@@ -78,6 +78,7 @@ def read_files(
         error_notice(error)
         state.data.clear_uploaders()
         st.rerun()
+    SessionState.notice.reset()  # such as the error of a file that was chosen before
     context.add_pending_import(replace(draft, destination=destination))
     state.data.clear_uploaders()
 

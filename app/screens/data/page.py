@@ -155,7 +155,10 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
 # -- preview of an import
 
 
-ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc-kr")
+ENCODINGS = (
+    "utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "cp1254", "cp850", "cp852", "cp857", "shift_jis", "gb18030",
+    "big5", "euc-kr",
+)  # fmt: skip
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
 HEADERS = ("first line", "none")
 MAX_NOTES = 20
@@ -195,7 +198,8 @@ class ImportPage:
             st.button("Cancel", on_click=context.remove_pending_import, type="tertiary")
             kept = preview.built.kept if preview is not None else 0
             ready = preview is not None and kept > 0 and not preview.conflict
-            title = f"Import {kept:,}" if kept else "Import"
+            new = kept - (preview.existing if preview is not None else 0)
+            title = f"Import {new:,}" if new else "Add missing values" if kept else "Import"
             submitted = st.button(title, type="primary", disabled=not ready, key="data-import")
         if error is not None:
             error_box(error)

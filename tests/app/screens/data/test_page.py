@@ -346,6 +346,7 @@ def test_file_is_read_by_path(session: ProjectSession, tmp_path: Path) -> None:
     at.text_input(key="data-path").set_value(f'"{tmp_path / "x.csv"}"')
     button(at, "Read")
     assert "x.csv, not imported yet" in html(at)
+    assert "cannot be read" not in html(at)
 
 
 def test_misspelt_labels_of_a_new_codebook_are_named(session: ProjectSession) -> None:
@@ -356,6 +357,8 @@ def test_misspelt_labels_of_a_new_codebook_are_named(session: ProjectSession) ->
 
 def test_import_into_a_project_with_documents(session: ProjectSession) -> None:
     button(upload(b"id,text\n1,one\n2,two\n"), "Import 2")
+    for content, title in ((b"id,text\n1,one\n2,two\n", "Add missing values"), (b"id,text\n2,two\n3,x\n", "Import 1")):
+        assert next(button for button in upload(content).button if button.key == "data-import").label == title
     at = upload(b"id,text\n2,zwei\n3,drei\n")
     assert "has or had a document &#x27;2&#x27; with a different text" in html(at)
     assert next(button for button in at.button if button.key == "data-import").disabled
