@@ -136,6 +136,7 @@ def file_problem(session: ProjectSession) -> None:
     if st.button("Save a copy and continue with it", key="save-copy", type="primary"):
         with error_boxes():
             copy = context.workspace().rescue(session).path
+            context.pending_imports().move(session.path, copy)
             state.select_project(copy)
             state.set_notice("ok", f"The project was saved as {copy}", "Resume its runs on the Run page.")
             st.rerun()

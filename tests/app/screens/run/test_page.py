@@ -11,6 +11,7 @@ import pytest
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 from streamlit.testing.v1 import AppTest
 
+from app import context
 from app.screens.run import setup
 from app.state import state
 from app.widgets.elements import literal
@@ -21,6 +22,7 @@ from core.llm.connections import parse_connection
 from core.runs import NOT_STOPPED, RoleModel, RunDetails, RunRow, StopCode, StopReason
 from core.services import workspace as workspaces
 from core.services.codebooks import codebook as codebooks
+from core.services.data import importing
 from core.services.project_session import ProjectSession
 from core.services.runs import control, cost_estimate, planning
 from core.store.runs import set_state
@@ -402,9 +404,12 @@ def test_run_continues_in_the_copy_of_a_removed_project(session: ProjectSession)
     assert "was deleted or moved" in shown
     assert 0 < finished(shown) < 12
     assert (labels(at).count("Save a copy and continue with it"), labels(at).count("Resume")) == (1, 1)
+    draft = importing.read_files([("a.csv", b"text\none two\n")])
+    pending = context.pending_imports().add(draft, session.path)
     copy = session.path.with_name("p-recovered.duckdb")
     assert f"The project was saved as {copy}" in html(at.button(key="save-copy").click().run())
     assert "Save a copy and continue with it" not in labels(at)
+    assert pending.project == copy
     button(at, "Resume")
     recovered = workspaces.current().open(copy, create=False)
     until(lambda: recovered.state("r0001") == "done")
