@@ -346,7 +346,7 @@ def _run_words(run: RunRow | None, state: State | None) -> str:
 def _review_words(run: RunRow | None, reviewed: int) -> str:
     if reviewed:
         return f"{format_count(reviewed, 'document')} reviewed"
-    return "Correct the verdicts and measure their accuracy." if run else "Available after the first run."
+    return "Correct the verdicts and measure their accuracy." if run else "Available after a run."
 
 
 def last_run(session: ProjectSession) -> tuple[RunRow | None, State | None]:

@@ -353,6 +353,8 @@ def test_runs_count_only_documents_that_others_have_not_replaced(workspace: Work
     session.store.documents.replace_all([Document(id, {"text": f"clean {id}"}) for id in "xyz"])
     assert steps()["pilot"] == ("now", "Run a pilot")
     assert next_of(session).words == "No run of these documents yet."
+    (review,) = [step for step in guided_path.overview(session).steps if step.name == "review"]
+    assert review.words == "Available after a run."
 
 
 def test_first_of_the_active_runs_is_the_last_run(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
