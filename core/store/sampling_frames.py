@@ -106,6 +106,12 @@ class SamplingFrames(Repository):
             )
         )
 
+    def drawn_for(self, run_id: str, focus: str) -> set[str]:
+        """Return the submitted or discarded documents that were drawn from frames of a run with this focus."""
+        query = "SELECT frame FROM sampling_frames WHERE run_id = ? AND basis ->> '$.focus' = ?"
+        frames = {row[0] for row in self._connection.rows(query, [run_id, focus])}
+        return {one.document_id for one in self.selections() if one.run_id == run_id and one.frame in frames}
+
     def selections(self, actor: str = "") -> list[Selection]:
         """Return how each document was selected for the first person (or the actor) who decided it, in this order."""
         statuses = "person_status WHERE actor = $actor" if actor else "current_status"

@@ -248,37 +248,42 @@ def regressions(documents: int, reviewed: int, repeats: int, *, groups: bool) ->
 
 
 def comparisons(documents: int, repeats: int) -> None:
-    """Print always-valid intervals of the difference in correct labels of two runs that differ on 10% of documents.
+    """Print always-valid intervals of the difference in correct labels of two runs of several labels.
 
-    One of five labels differs there; the share of these documents on which the second run is right varies.
+    The runs differ on one label of each tenth document, or on one label of most documents and on all of every twentieth
+    one; the share of the differing labels on which the second run is right varies, and is turned round on documents
+    that differ on all of them.
     """
     print(f"\nReviews until a run is better, {documents:,} documents")
-    print(f"{'right':<10}{'always':>9}{'better':>9}{'reviews':>9}")
-    for right in (0.5, 0.6, 0.75, 0.9):
-        always, better = [], []
-        for seed in range(repeats):
-            rng = np.random.default_rng(seed)
-            differs = rng.random(documents) < 0.1
-            gained = np.where(differs, np.where(rng.random(documents) < right, 0.2, -0.2), 0.0)
-            sizes = comparison_sizes(differs, sampling.MIN_EVEN)
-            order = np.argsort(rng.exponential(size=documents) / sizes)[:400]
-            result = sequential_tests.confidence_sequence(
-                WeightedSample.of_draws(order, [sizes] * len(order), documents),
-                gained[order],
-                np.zeros(len(order)),
-                0.0,
-                planned=100,
-                low=-1.0,
-                unsure=differs[order],
-                error_size=0.4,
-            )
-            always.append(all(gained.mean() in interval for interval in result))
-            better.append(
-                next((n + sequential_tests.FIRST_DRAWS for n, interval in enumerate(result) if interval.low > 0), None)
-            )
-        known = [one for one in better if one is not None]
-        median = f"{np.median(known):>9.0f}" if known else f"{'-':>9}"
-        print(f"{right:<10.0%}{np.mean(always):>9.1%}{len(known) / repeats:>9.1%}{median}")
+    print(f"{'labels':<8}{'differ':<8}{'right':<8}{'always':>9}{'better':>9}{'reviews':>9}")
+    for labels, share, on_all in ((5, 0.1, 0.0), (10, 0.9, 0.05)):
+        for right in (0.5, 0.6, 0.75, 0.9, 0.98):
+            always, better = [], []
+            for seed in range(repeats):
+                rng = np.random.default_rng(seed)
+                is_on_all = rng.random((documents, 1)) < on_all
+                differs = (rng.random((documents, 1)) < share) & (is_on_all | (np.arange(labels) == 0))
+                wins = rng.random((documents, 1)) < np.where(is_on_all, 1 - right, right)
+                gained = (differs * np.where(wins, 1.0, -1.0)).mean(axis=1)
+                lost = 2 * differs.mean(axis=1)
+                sizes = comparison_sizes(differs, sampling.MIN_EVEN)
+                order = np.argsort(rng.exponential(size=documents) / sizes)[:400]
+                result = sequential_tests.confidence_sequence(
+                    WeightedSample.of_draws(order, [sizes] * len(order), documents),
+                    gained[order],
+                    np.zeros(len(order)),
+                    0.0,
+                    planned=100,
+                    low=-1.0,
+                    error_sizes=lost[order],
+                    typical_error=float(np.sqrt((lost[lost > 0] ** 2).mean())),
+                )
+                always.append(all(gained.mean() in interval for interval in result))
+                numbered = enumerate(result, sequential_tests.FIRST_DRAWS)
+                better.append(next((n for n, interval in numbered if interval.low > 0 or interval.high < 0), None))
+            known = [one for one in better if one is not None]
+            median = f"{np.median(known):>9.0f}" if known else f"{'-':>9}"
+            print(f"{labels:<8}{share:<8.0%}{right:<8.0%}{np.mean(always):>9.1%}{len(known) / repeats:>9.1%}{median}")
 
 
 def promises(repeats: int) -> None:

@@ -89,7 +89,8 @@ class PlanStatus:
 
     plan: ReviewPlan
     drawn: int
-    """Documents that count: for F1 and accepted verdicts at most the planned number."""
+    """Documents that count: for F1 and accepted verdicts at most the planned number, against another run those drawn
+    for this comparison."""
     population: int
     """Documents with a verdict."""
     estimate: Estimate
@@ -172,8 +173,10 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: ReviewPlan, even: f
 def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanStatus:
     """Return the estimate of the claim from the documents reviewed so far, and whether they are enough.
 
-    Shares have an always-valid interval, so that reviewing may stop at any time. F1 and accepted verdicts are looked at
-    once, after the planned number of reviews: later ones do not change the result, unless all documents are reviewed.
+    Shares have an always-valid interval, so that reviewing may stop at any time. So has the difference from another
+    run, from documents that were drawn for this comparison: others are known, but few of them tell the runs apart. F1
+    and accepted verdicts are looked at once, after the planned number of reviews: later ones do not change the result,
+    unless all documents are reviewed.
     """
     codebook = run.settings.codebook
     others = [sampling_frames.aligned_verdicts(session, run, session.run(plan.other))] if plan.claim == "better" else []
@@ -197,9 +200,13 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
             gains = np.asarray((right.astype(np.float64) - also).mean(axis=1))  # shares of correct labels, -1 to 1
             gains = np.where(loaded.is_kept, gains, np.nan)
             differs = (verdicts != others[0]) & loaded.population[:, None]
-            unsure, error_size = differs[rows].any(axis=1), _lost_gain(differs)
+            drawn_for = session.store.sampling_frames.drawn_for(run.run_id, plan.focus or "")
+            is_counted = np.array([loaded.documents[row] in drawn_for for row in rows], dtype=np.bool_)
+            sample = WeightedSample(np.where(is_counted, sample.probabilities, 0.0), population)
+            status = replace(status, drawn=sample.drawn)
+            lost, typical = _lost_gains(differs)
             return _estimated_mean(
-                status, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, unsure=unsure, error_size=error_size
+                status, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, error_sizes=lost[rows], typical_error=typical
             )
         case "f1":
             if sample.drawn < plan.reviews and not sample.complete:
@@ -227,13 +234,20 @@ def _estimated_mean(
     over_all: float,
     *,
     low: float = 0.0,
-    unsure: Mask | None = None,
-    error_size: float = 1.0,
+    error_sizes: Numbers | float = 1.0,
+    typical_error: float = 1.0,
 ) -> PlanStatus:
     """Return the status of a claim on a mean (arguments as in ``confidence_sequence``); unchanged without interval."""
     plan = status.plan
     intervals = sequential_tests.confidence_sequence(
-        sample, y, f, over_all, planned=plan.reviews or 100, low=low, unsure=unsure, error_size=error_size
+        sample,
+        y,
+        f,
+        over_all,
+        planned=plan.reviews or 100,
+        low=low,
+        error_sizes=error_sizes,
+        typical_error=typical_error,
     )
     if not intervals:
         return status
@@ -378,14 +392,14 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
             f"so neither can be better by {format_percent(plan.points)}.",
             "Choose a smaller difference.",
         )
-    sizes = sampling_frames.comparison_sizes(np.any(differs, axis=1), plan.even_part(1.0))
-    error_size, needs = _lost_gain(differs), []
+    sizes = sampling_frames.comparison_sizes(differs, plan.even_part(1.0))
+    lost, typical = _lost_gains(differs)
+    needs = []
     for seed in range(_SIMULATED_STUDIES):
         rng = np.random.default_rng(seed)
         right = rng.random(differs.shape) < 0.5 + 0.5 * plan.points / max_difference
         gained = np.where(differs, np.where(right, 1.0, -1.0), 0.0).mean(axis=1)
         order, sample = _draw(sizes, rng)
-        unsure = np.any(differs[order], axis=1)
         intervals = sequential_tests.confidence_sequence(
             sample,
             gained[order],
@@ -393,8 +407,8 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
             0.0,
             planned=100,
             low=-1.0,
-            unsure=unsure,
-            error_size=error_size,
+            error_sizes=lost[order],
+            typical_error=typical,
         )
         numbered = enumerate(intervals, sequential_tests.FIRST_DRAWS)
         needs.append(next((reviews for reviews, interval in numbered if interval.low > 0), len(differs)))
@@ -402,10 +416,13 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
     return needed if needed <= MAX_REVIEWS else None
 
 
-def _lost_gain(differs: Mask) -> float:
-    """Return how much a document loses if the other run is right (root mean square); 0 if the runs are equal."""
-    shares = differs[differs.any(axis=1)].mean(axis=1)
-    return 2 * sqrt(float((shares**2).mean())) if len(shares) else 0.0
+def _lost_gains(differs: Mask) -> tuple[Numbers, float]:
+    """Return how much each document loses if the other run is right, ``[document]``, and their root mean square.
+
+    The mean is over the documents on which the runs differ (``differs``, ``[document, label]``), 0 if there is none.
+    """
+    lost = 2 * differs.mean(axis=1)
+    return lost, sqrt(float((lost[lost > 0] ** 2).mean())) if lost.any() else 0.0
 
 
 def _draw(sizes: Numbers, rng: np.random.Generator) -> tuple[NDArray[np.intp], WeightedSample]:

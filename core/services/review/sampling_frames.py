@@ -66,7 +66,7 @@ def current_frame(
         verdicts = verdict_arrays(session, run).verdicts
         other_verdicts = aligned_verdicts(session, run, session.run(focus.removeprefix("run:")))
         # Ratings less than a point apart count, too: one may be right where the other is wrong.
-        sizes = comparison_sizes(np.any(np.abs(verdicts - other_verdicts) > 0, axis=1), even)
+        sizes = comparison_sizes(np.abs(verdicts - other_verdicts) > 0, even)
     else:
         sizes = draw_sizes(run.settings.codebook, signals(session, run, view), even, focus)
     documents = session.store.runs.document_ids(run.run_id)
@@ -114,8 +114,15 @@ def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Gri
 
 
 def comparison_sizes(differs: Mask, even: float) -> Numbers:
-    """Return the sizes for a comparison of two runs: documents on which they differ (``differs``) decide it."""
-    return sampling.draw_sizes(differs[:, None], differs[:, None], even)
+    """Return the sizes for a comparison of two runs, ``[document]``, sum 1.
+
+    ``differs`` is ``[document, label]``: True where the runs differ. Documents are drawn in proportion to their number
+    of such labels, except for the part ``even`` of the draws: so each draw can change the difference by the same amount
+    (probability proportional to size: Hansen and Hurwitz 1943, Ann. Math. Stat. 14).
+    """
+    counts = differs.sum(axis=1).astype(np.float64)
+    uneven = (1 - even) * counts / counts.sum() if counts.any() else (1 - even) / len(counts)
+    return np.asarray(even / len(counts) + uneven)
 
 
 def _outdated(latest: SamplingFrame, now: dict[str, Any], *, running: bool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.services.review.sampling_frames import comparison_sizes
 from core.stats import sequential_tests
 from core.stats.sampling import WeightedSample, draw_sizes
 from tests.core.stats.other_libraries import BOUND, CERTAINTY, THRESHOLDS, WRONG
@@ -66,16 +67,48 @@ def test_all_intervals_of_a_difference_cover(share: float, better: float, even: 
         order = np.argsort(rng.exponential(size=2000) / sizes)[:200]
         sample = WeightedSample.of_draws(order, [sizes] * 200, 2000)
         result = sequential_tests.confidence_sequence(
-            sample, gains[order], np.zeros(200), 0.0, planned=100, low=-1.0, unsure=differs[order], error_size=2.0
+            sample,
+            gains[order],
+            np.zeros(200),
+            0.0,
+            planned=100,
+            low=-1.0,
+            error_sizes=2.0 * differs[order],
+            typical_error=2.0,
         )
         covered += all(gains.mean() in interval for interval in result)
     assert covered >= 0.93 * 150
 
 
+def test_all_intervals_of_a_difference_in_many_labels_cover() -> None:
+    # Ten labels. The second run wins most documents by one label, and loses every twentieth one by all of them.
+    covered = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        is_on_all = rng.random(2000) < 0.05
+        differs = is_on_all[:, None] | (np.arange(10) == 0)
+        gains = np.where((rng.random(2000) < 0.05) ^ is_on_all, -1.0, 1.0) * differs.mean(axis=1)
+        sizes, lost = comparison_sizes(differs, 0.1), 2 * differs.mean(axis=1)
+        order = np.argsort(rng.exponential(size=2000) / sizes)[:200]
+        sample = WeightedSample.of_draws(order, [sizes] * 200, 2000)
+        result = sequential_tests.confidence_sequence(
+            sample,
+            gains[order],
+            np.zeros(200),
+            0.0,
+            planned=100,
+            low=-1.0,
+            error_sizes=lost[order],
+            typical_error=float(np.sqrt((lost**2).mean())),
+        )
+        covered += all(gains.mean() in interval for interval in result)
+    assert covered >= 0.93 * 200
+
+
 def test_equal_runs_have_an_exact_difference() -> None:
     zeros = np.zeros(30)
     result = sequential_tests.confidence_sequence(
-        _all(30, 200), zeros, zeros, 0.0, planned=100, low=-1.0, unsure=zeros, error_size=0.0
+        _all(30, 200), zeros, zeros, 0.0, planned=100, low=-1.0, error_sizes=0.0, typical_error=0.0
     )
     assert [(interval.low, interval.high) for interval in result] == [(0.0, 0.0)] * 11
 

@@ -241,6 +241,22 @@ def test_two_runs_are_compared_on_documents_where_they_differ(world: tuple[Proje
     assert other.run_id in review_plan.describe_claim(BOOK, new_plan)
 
 
+def test_comparison_counts_the_documents_that_were_drawn_for_it(world: tuple[ProjectSession, RunRow]) -> None:
+    # Evenly drawn documents seldom tell the runs apart: the mean of both kinds of draws would be less certain.
+    session, run = world
+    other = _other_run(session)
+    new_plan = ReviewPlan("better", "", 0.1, 0, 40, other=other.run_id)
+    _review(session, run, 30)
+    review_plan.save_plan(session, run, new_plan)
+    status = review_plan.plan_status(session, run, new_plan)
+    assert (status.drawn, status.estimate) == (0, Estimate())
+    _review(session, run, 25)
+    status = review_plan.plan_status(session, run, new_plan)
+    assert status.drawn == 25
+    assert status.estimate.interval is not None
+    assert 0.125 in status.estimate.interval
+
+
 def test_comparison_needs_another_run(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     with pytest.raises(UsageError, match="r0099"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 from scipy.stats import chisquare
@@ -126,3 +127,12 @@ def test_role_less_than_a_point_from_the_verdict_does_not_differ(project: Projec
     store_debates([store_debate(project, run.run_id, "d", {"extractor": {"c": rating}, "judge": {"c": 3}}, {"c": 3.4})])
     signals = sampling_frames.signals(session_on(project), run, Viewpoint(run.run_id))
     assert signals.differs.tolist() == [[differs]]
+
+
+def test_comparison_draws_in_proportion_to_the_differing_labels() -> None:
+    differs = np.array([[True, False, False], [True, True, True], [False, False, False], [False, False, False]])
+    even = 0.1 / 4
+    np.testing.assert_allclose(
+        sampling_frames.comparison_sizes(differs, 0.1), [even + 0.9 / 4, even + 0.9 * 3 / 4, even, even]
+    )
+    np.testing.assert_allclose(sampling_frames.comparison_sizes(np.zeros((4, 3), dtype=bool), 0.1), 1 / 4)
