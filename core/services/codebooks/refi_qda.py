@@ -72,18 +72,20 @@ def parse_qdc(content: bytes, *, source: str) -> Codebook:
         if members <= {member.get("guid") for member in code_set}:
             data |= {"name": code_set.get("name", ""), **_described(code_set, "guideline", _CODEBOOK_KEYS)}
             break
+    if "kind" not in data and all("scale" in _described(code, "description", _LABEL_KEYS) for code, _ in codes):
+        data["kind"] = "rating"
+    is_rating = data.get("kind") == "rating"  # else a line "Scale: 1 to 5" is part of a description
+    keys = {key: value for key, value in _LABEL_KEYS.items() if key != "scale" or is_rating}
     names = [normalise(path[-1]) for _, path in codes]
     counts = Counter(names)
     labels = [
         {
             "name": " / ".join(path) if counts[name] > 1 else path[-1],
             "colour": _colour(code.get("color", "")),
-            **_described(code, "description", _LABEL_KEYS),
+            **_described(code, "description", keys),
         }
         for name, (code, path) in zip(names, codes, strict=True)
     ]
-    if any("scale" in label for label in labels):
-        data.setdefault("kind", "rating")
     return parse_codebook({**data, "labels": labels}, source=source).require_labels()
 
 
