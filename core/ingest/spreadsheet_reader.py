@@ -55,6 +55,12 @@ _EMPTY_FORMULA = re.compile(
     rb"(?:<(?:\w+:)?v(?: ?/>|></(?:\w+:)?v>))?</"
 )
 """A cell with a formula and without a value. With ``t="str"`` the value is an empty text."""
+_HIDDEN_ROW = re.compile(
+    rb'<(?:\w+:)?row\s[^<>]*\bhidden="(?:1|true)"[^<>]*(?<!/)>(?:(?!</(?:\w+:)?row>).)*?<(?:\w+:)?(?:v|is)>', re.DOTALL
+)
+"""The beginning of a hidden row with a value, which calamine reads like the others."""
+MAX_EXACT = 10**15
+"""Numbers from here on have more digits than Excel keeps."""
 _ODS_BREAK = re.compile(rb"<text:(?:line-break|(tab))(?:\s[^<>]*)?(?:/>|>\s*</text:(?:line-break|tab)>)")
 """A line break or a tab within a paragraph of an ods cell, which calamine leaves out."""
 _ODS_ERROR = re.compile(rb'<table:table-cell\b([^<>]*\bcalcext:value-type="error"[^<>]*)>')
@@ -72,7 +78,7 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     """
     name, max_rows = source.name, source.max_rows
     _check_size(source.stream, name)
-    stream, formulas = _with_left_out_parts(source.stream)
+    stream, file_notes = _with_left_out_parts(source.stream)
     names, sheet_name, rows = _open(replace(source, stream=stream))
     sheet_rows: list[list[Any]] = []
     lines: list[int] = []
@@ -112,15 +118,13 @@ def read_sheet(source: TableSource, format: Format) -> Table:
         *left_out_note(sheet_rows[header_index + 1 : first], BELOW_HEADER),
         *notes,
     )
-    if formulas:
-        notes = (
-            f"The file has formulas without results ({formulas:,}); their cells are empty here. Open it in a "
-            "spreadsheet program and save it to store the results.",
-            *notes,
-        )
+    notes = (*file_notes, *notes)
     if len(names) > 1:
         notes = (f"Sheet '{sheet_name}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
     cells = tuple(data[index] for index in used)
+    for title, column in zip(columns, cells, strict=True):
+        if any(isinstance(cell, int | float) and abs(cell) >= MAX_EXACT for cell in column):
+            notes += (f"Excel rounds numbers to 15 digits, and '{title}' has longer ones. As ids they must be text.",)
     return log.table(name, format, columns, cells, notes=notes, sheets=names, sheet=sheet_name)
 
 
@@ -152,19 +156,20 @@ def _last_cell(archive: zipfile.ZipFile, member: str) -> re.Match[bytes] | None:
         return None  # calamine says what is wrong
 
 
-def _with_left_out_parts(stream: BinaryIO) -> tuple[BinaryIO, int]:
+def _with_left_out_parts(stream: BinaryIO) -> tuple[BinaryIO, tuple[str, ...]]:
     """Return an xlsx or ods file with errors as texts, and with line breaks and tabs of ods cells as characters.
 
-    The file itself is returned if it has none, is damaged, or is of another format. The number is that of the formulas
-    without a result in an xlsx file.
+    The file itself is returned if it has none, is damaged, or is of another format. The notes are on formulas without a
+    result and on hidden rows in an xlsx file.
     """
-    formulas = 0
+    formulas = hidden = 0
     damage = (zipfile.BadZipFile, zlib.error, KeyError, RuntimeError, NotImplementedError, EOFError)
     with suppress(*damage), zipfile.ZipFile(stream) as file:
         changed: dict[str, bytes] = {}
         for name in fnmatch.filter(file.namelist(), "xl/worksheets/*.xml"):
             content, errors = _ERROR.subn(rb'\1t="str"', file.read(name))
             formulas += len(_EMPTY_FORMULA.findall(content))
+            hidden += len(_HIDDEN_ROW.findall(content))
             if errors:
                 changed[name] = content
         if "content.xml" in file.namelist():
@@ -179,7 +184,15 @@ def _with_left_out_parts(stream: BinaryIO) -> tuple[BinaryIO, int]:
                     target.writestr(name, changed[name] if name in changed else file.read(name))
             stream = copy
     stream.seek(0)
-    return stream, formulas
+    notes = []
+    if formulas:
+        notes.append(
+            f"The file has formulas without results ({formulas:,}); their cells are empty here. Open it in a "
+            "spreadsheet program and save it to store the results."
+        )
+    if hidden:
+        notes.append(f"The file has hidden rows ({hidden:,}), which are read like the others.")
+    return stream, tuple(notes)
 
 
 def _ods_error(cell: re.Match[bytes]) -> bytes:

@@ -136,6 +136,25 @@ def test_cells_with_errors_are_missing_values_and_not_empty(xlsx: Book) -> None:
     assert [row.line for row in built.rejected] == [4, 5]
 
 
+def test_notes_name_hidden_rows_and_numbers_that_excel_rounds(xlsx: Book) -> None:
+    rows = [["id", "text"], [1234567890123456789, "One"], [7, "Two"], [8, "Three"]]
+    data = xlsx({"S": rows})
+    assert read_table(data, name="data.xlsx").notes == (
+        "Excel rounds numbers to 15 digits, and 'id' has longer ones. As ids they must be text.",
+    )
+    with zipfile.ZipFile(io.BytesIO(xlsx({"S": [["id", "text"], *rows[2:]]}))) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    assert '<row r="2"' in files[sheet]
+    files[sheet] = files[sheet].replace('<row r="2"', '<row hidden="1" r="2"')
+    files[sheet] = files[sheet].replace("</sheetData>", '<row r="9" hidden="1"><c r="A9" s="1"/></row></sheetData>')
+    table = read_table(zipped(files), name="data.xlsx")
+    assert (table.column("id"), table.notes) == (
+        (7, 8),
+        ("The file has hidden rows (1), which are read like the others.",),
+    )
+
+
 def test_values_of_ods_files_are_read(ods: Book) -> None:
     table = read_table(ods([["text", "Price"], ["schön", "1"]]), name="data.ods")
     assert table.row(0) == {"text": "schön", "Price": "1"}
