@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -16,6 +17,8 @@ from core.ingest.table import Table, has_text
 
 MAX_LABELS = 200
 """A column with more distinct values than this holds no labels."""
+_ENDS_WITH_HASH = re.compile(r"\w#")
+"""A # as in C#, not that of a hashtag."""
 _MIN_SCALE_RATINGS = 20
 """Ratings of a dimension from which its scale is read."""
 
@@ -25,7 +28,7 @@ def codebook_from_gold(table: Table, mapping: ColumnMapping, *, name: str = "Fro
 
     Columns of numbers beyond 0 and 1 make it a rating codebook with the scales they span. Values are ordered by number
     if all are numbers, else by how often they occur; ``none`` is a label of a choice only. UsageError without gold
-    columns, for columns of different kinds, and for a column with more than ``MAX_LABELS`` values.
+    columns, for columns of different kinds, for a column with more than ``MAX_LABELS`` values, and for C beside C#.
     """
     check_mapping(table, mapping, None)
     kinds = {source.kind for source in mapping.gold}
@@ -102,6 +105,12 @@ def _labels(table: Table, mapping: ColumnMapping, kind: Kind) -> list[dict[str, 
         if len(spellings) > MAX_LABELS:
             raise UsageError(
                 f"Column '{source.column}' has more than {MAX_LABELS} different values.", "Choose a column of labels."
+            )
+    for names in spellings.values():
+        if len(by_sign := {bool(_ENDS_WITH_HASH.search(name)): name for name in names}) > 1:
+            raise UsageError(
+                f"The labels '{by_sign[False]}' and '{by_sign[True]}' would be the same, because names ignore #.",
+                "Rename one of them in the file.",
             )
     spelling = {folded: names.most_common(1)[0][0] for folded, names in spellings.items()}
     counts = {folded: names.total() for folded, names in spellings.items()}

@@ -83,6 +83,11 @@ def test_codebook_from_unsuitable_gold_is_refused() -> None:
         codebook_from_gold(table(many), ColumnMapping("text", gold=(GoldSource("t", "choice"),)))
     with pytest.raises(UsageError, match="No gold column"):
         codebook_from_gold(table(many), ColumnMapping("text"))
+    for kind in ("choice", "list"):
+        with pytest.raises(UsageError, match="The labels 'C' and 'C#' would be the same"):
+            codebook_from_gold(table("text,t\na,C\nb,C#\n"), ColumnMapping("text", gold=(GoldSource("t", kind),)))
+    hashtags = ColumnMapping("text", gold=(GoldSource("t", "choice"),))
+    assert len(codebook_from_gold(table("text,t\na,Food\nb,#Food\n"), hashtags).labels) == 1
     mixed = ColumnMapping("text", gold=(GoldSource("t", "choice"), GoldSource("t", rater="ann")))
     with pytest.raises(UsageError, match="different kinds"):
         codebook_from_gold(table(many), mixed)
