@@ -34,7 +34,8 @@ def test_paths_named_in_documentation_exist(page: Path) -> None:
 
 def test_every_column_of_the_project_tables_has_a_meaning() -> None:
     rows = re.findall(r"^\| `.+$", (DOCS / "reference" / "project_tables.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert rows and not [row for row in rows if row.endswith("|  |")]
+    assert rows
+    assert not [row for row in rows if row.endswith("|  |")]
 
 
 def test_every_page_is_in_the_navigation_and_in_llms_txt() -> None:

@@ -93,15 +93,16 @@ def test_lines_of_a_text_are_not_taken_for_fields() -> None:
 
 @pytest.mark.parametrize(("kind", "scaled"), [("", 1), ("Kind: multilabel", 2)])
 def test_scale_in_a_description_is_text_unless_labels_are_rated(kind: str, scaled: int) -> None:
+    texts = [*["Scale: 1 to 5"] * scaled, ""][:2]
     codes = "".join(
-        f'<Code guid="{name}" name="{name}"><Description>{"Scale: 1 to 5" if number < scaled else ""}</Description></Code>'
-        for number, name in enumerate("ab")
+        f'<Code guid="{name}" name="{name}"><Description>{text}</Description></Code>'
+        for name, text in zip("ab", texts, strict=True)
     )
     members = '<MemberCode guid="a"/><MemberCode guid="b"/>'
     sets = f'<Sets><Set guid="s" name="B"><Description>{kind}</Description>{members}</Set></Sets>'
     book = parse_qdc(f"<CodeBook><Codes>{codes}</Codes>{sets}</CodeBook>".encode(), source="x.qdc")
     assert book.kind == "multilabel"
-    assert [label.description for label in book.labels] == [*["Scale: 1 to 5"] * scaled, ""][:2]
+    assert [label.description for label in book.labels] == texts
 
 
 printable = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cn")), max_size=30)
