@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -18,6 +19,9 @@ Piece: TypeAlias = tuple[Op, str]
 _NO_LABEL = Label.model_construct(name="")
 _CODEBOOK_FIELDS = ("name", "kind", "unit", "domain", "guideline")
 _LABEL_FIELDS = ("name", "description", "include", "exclude", "keywords", "code", "open", "scale", "colour")
+MAX_EQUAL_PAIRS = 100_000
+"""Pairs of equal pieces, in any order, up to which two texts are compared exactly: about 3,000 words, or 300 equal
+ones. More take seconds in the worst case, which is a new word beside each of the equal ones."""
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
@@ -108,12 +112,19 @@ def lines(before: str, after: str) -> tuple[Piece, ...]:
 
 
 def _equal(before: list[str], after: list[str]) -> list[tuple[int, int]]:
-    """Return the pairs of equal pieces by their places, in order.
+    """Return the pairs of equal pieces by their places, in order."""
+    blocks = _matcher(before, after).get_matching_blocks()
+    return [(a + n, b + n) for a, b, size in blocks for n in range(size)]
+
+
+def _matcher(before: list[str], after: list[str]) -> SequenceMatcher[str]:
+    """Return the matcher of two texts.
 
     In a long text, a frequent piece is equal only beside others (difflib's ``autojunk``), which takes less time.
     """
-    blocks = SequenceMatcher(None, before, after).get_matching_blocks()
-    return [(a + n, b + n) for a, b, size in blocks for n in range(size)]
+    frequency = Counter(after)
+    is_long = sum(frequency[piece] for piece in before) > MAX_EQUAL_PAIRS
+    return SequenceMatcher(None, before, after, autojunk=is_long)
 
 
 def _items(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[Piece, ...]:
@@ -166,7 +177,7 @@ def compare_lines(before: str, after: str) -> tuple[DiffLine, ...]:
     """Return all lines of both texts in order, removed lines before added lines."""
     old, new = before.rstrip("\n").split("\n"), after.rstrip("\n").split("\n")
     compared: list[DiffLine] = []
-    for op, a, b, c, d in SequenceMatcher(None, old, new).get_opcodes():
+    for op, a, b, c, d in _matcher(old, new).get_opcodes():
         if op == "equal":
             compared += [DiffLine("same", a + n + 1, c + n + 1, (("same", old[a + n]),)) for n in range(b - a)]
             continue

@@ -324,6 +324,8 @@ def test_long_monotonous_texts_are_compared_in_bounded_time(text: str) -> None:
 
 def test_diff_marks_added_words() -> None:
     assert words("a good room", "a very good room") == (("same", "a "), ("added", "very "), ("same", "good room"))
+    assert words("a " * 300, "very " + "a " * 300) == (("added", "very "), ("same", "a " * 300))
+    assert [line.op for line in compare_lines("x\n" * 300, "y\n" + "x\n" * 300)] == ["added"] + ["same"] * 300
 
 
 def test_words_that_moved_do_not_hide_a_longer_common_text() -> None:
