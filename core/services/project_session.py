@@ -133,7 +133,8 @@ class ProjectSession:
         """Start or resume a run, after the runs queued before it, and return its future status.
 
         ``pace`` replaces the speed of the built-in model in a run that was started to be watched. An active run returns
-        its existing future. A run that is about to pause is waited for first. Raises UsageError for an unknown run.
+        its existing future, a finished run its status. A run that is about to pause is waited for first. Raises
+        UsageError for an unknown run.
         """
         with self._guard:
             ending = self._futures.get(run_id)
@@ -151,6 +152,11 @@ class ProjectSession:
                 settings = work.run.settings.model_copy(update={"pace": pace})
                 work = replace(work, run=work.run.model_copy(update={"settings": settings}))
             live_run = self._live_runs.get(run_id) or LiveRunState(run_id)
+            if work.run.state == "done" and not work.todo:  # running it again would add to its time
+                finished: Future[RunStatus] = Future()
+                finished.set_result(status_of(work.run))
+                self._publish(live_run, finished.result())
+                return finished
             run_engine = self._make_engine(work, partial(self._publish, live_run))
             live_run.publish(status_of(work.run, "queued"))
             with self._guard:

@@ -172,6 +172,18 @@ def test_pages_do_not_wait_for_the_start_of_a_run(tmp_path: Path, monkeypatch: p
         assert session.state(run.run_id) == "stopped", "a run can be stopped while it is started"
 
 
+def test_resuming_a_finished_run_reports_it_and_leaves_it_unchanged(tmp_path: Path) -> None:
+    with studio(tmp_path) as (_, session):
+        (run,) = queue_runs(session)
+        first = session.start_or_resume(run.run_id).result(30)
+        before, events = session.run(run.run_id), list[Event]()
+        session.listen(events.append)
+        again = session.start_or_resume(run.run_id, retry_failed=True).result(30)
+        assert session.run(run.run_id) == before
+        assert (again.state, again.seconds, events) == ("done", before.seconds, [again])
+        assert again.verdicts == first.verdicts
+
+
 def test_ended_runs_are_released_from_memory(tmp_path: Path) -> None:
     with studio(tmp_path) as (_, session):
         runs = queue_runs(session, planning.Plan(protocol="single", iterations=KEPT_LIVE_RUNS + 1))
