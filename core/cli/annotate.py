@@ -249,7 +249,21 @@ def resume_run(
             control.set_budget(session, run_id, new_budget)
     if extension is not None:
         _extend_run(session, row, extension, added)
-    return _execute(session, [run_id], **retry)
+    outcome = _execute(session, [run_id], **retry)
+    if outcome.exit_code != console.INCOMPLETE:
+        _print_paused_iterations(session, row, budget)
+    return outcome
+
+
+def _print_paused_iterations(session: ProjectSession, row: RunRow, budget: float | None) -> None:
+    """Print how to resume the paused runs of an experiment after one of its runs has finished."""
+    others = [other for other in session.all_runs() if other.experiment_id == row.experiment_id]
+    if paused := [other.run_id for other in others if other.state == "paused"]:
+        verb, resume = plural(len(paused), "is", "are"), plural(len(paused), "Resume", "Resume each, for example")
+        options = _resume_options(paused[0]) + (f" --budget={budget:g}" if budget else "")
+        console.print_message(
+            f"{join_names(paused)}, of the same experiment, {verb} still paused. {resume} with {options}"
+        )
 
 
 def _extend_run(session: ProjectSession, row: RunRow, extension: ImportPreview, added: Sequence[str]) -> None:

@@ -114,6 +114,12 @@ def test_iterations_behind_one_that_pauses_are_put_on_hold(folder: Path, mock: s
     assert "r0002 and r0003 are on hold. Resume each, for example with --resume r0002 --price" in result.stderr
     reasons = rows(folder, "SELECT stop_code, message FROM runs WHERE run_id > 'r0001'")
     assert reasons == [("on_hold", "r0001")] * 2
+    resumed = annotate(folder, *priced, "--resume", "r0001", "--budget", "5")
+    assert "r0002 and r0003, of the same experiment, are still paused. Resume each, for example with" in resumed.stderr
+    assert resumed.stderr.endswith("--resume r0002 --price=a/m=1/10 --connection=a=" + f"{mock}/v1 --budget=5\n")
+    annotate(folder, *priced, "--resume", "r0002", "--budget", "5")
+    resumed = annotate(folder, *priced, "--resume", "r0003", "--budget", "5")
+    assert "still paused" not in resumed.stderr
 
 
 def test_each_iteration_has_its_own_seed(folder: Path) -> None:
