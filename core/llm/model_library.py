@@ -38,8 +38,8 @@ LONG_TEXT = 20_000
 SEEDS_APART = 1000
 """Distance between the seeds of two samples of one request; more than a run has iterations."""
 _REASONING = re.compile(r"(?:^|/)o[134]\b|\bgpt-(?:[5-9]|oss)|\br1\b|qwq|reason|think", re.IGNORECASE)
-_MAY_BE_WRONG_SCHEME = (aiohttp.ServerDisconnectedError, aiohttp.ConnectionTimeoutError)
-"""A TLS server closes a plain connection. llama.cpp waits for the rest of a TLS greeting."""
+_MAY_BE_WRONG_SCHEME = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ConnectionTimeoutError)
+"""A TLS server closes or resets a plain connection. llama.cpp waits for the rest of a TLS greeting."""
 _NOTHING: Mapping[str, Any] = {}
 _embed: ContextVar[ServerEmbed] = ContextVar("embed")
 """Embeds texts for the request whose reply is being written, in the thread that writes it."""
@@ -211,7 +211,7 @@ class ModelLibrary:
         try:
             reply = await _Exchange(self.session, api, model_request, capabilities, on_delta).ask()
         except ModelError as error:
-            if not capabilities.at and isinstance(error.__cause__, _MAY_BE_WRONG_SCHEME):  # it has never replied
+            if not capabilities.at and type(error.__cause__) in _MAY_BE_WRONG_SCHEME:  # it has never replied
                 error.remedy = f"{error.remedy} {errors.OtherProtocol.advice}"
             if connection.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
                 error.remedy = f"If it is not installed yet, run: ollama pull {role_model.model}"

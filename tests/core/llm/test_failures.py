@@ -22,6 +22,7 @@ from tests.core.llm.asking import ask_at
         ("https", None, False, errors.Unreachable, "begin with http:// or with https://."),  # as llama.cpp waits
         ("https", None, True, errors.Unreachable, "that the address is correct."),
         ("http", b"", False, errors.CutStream, "begin with http:// or with https://."),  # as Python's TLS servers close
+        ("http", b"reset", False, errors.CutStream, "begin with http:// or with https://."),  # as its blocking ones
         ("http", b"", True, errors.CutStream, "whether the server stopped."),
     ],
 )
@@ -39,8 +40,9 @@ def test_wrong_scheme_of_an_address_is_named(
     def serve() -> None:
         client, _ = listener.accept()
         with client:
-            client.recv(65536)
-            client.recv(65536) if answer is None else client.sendall(answer)
+            client.recv(1 if answer == b"reset" else 65536)
+            if answer != b"reset":  # else the unread rest resets the connection
+                client.recv(65536) if answer is None else client.sendall(answer)
 
     def before(capabilities: ModelCapabilities) -> None:
         capabilities.at = float(replied)  # the time of the last reply
