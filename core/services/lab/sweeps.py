@@ -275,7 +275,7 @@ def read_progress(row: SweepRow) -> SweepProgress:
 
 
 def configuration_settings(session: ProjectSession, spec: SweepSpec, configuration: Configuration) -> RunSettings:
-    """Return the settings of a configuration's runs. Raises UsageError for an unknown parameter of the protocol."""
+    """Return the settings of a configuration's runs. Raises UsageError for an unknown parameter or prompt version."""
     protocols.find(spec.protocol, configuration.params).parse_params(configuration.params)
     plan = replace(
         planning.load_plan(session),
@@ -288,6 +288,8 @@ def configuration_settings(session: ProjectSession, spec: SweepSpec, configurati
     for slot in prompt_templates.slots(spec.protocol):
         if (name := configuration.versions.get(slot.name)) is not None:
             versions = {version.name: version for version in prompt_templates.versions(session, slot)}
+            if name not in versions:
+                raise UsageError(f"The prompt version '{name}' does not exist.", "Start a new sweep.")
             settings = prompt_templates.with_template(settings, slot.key, versions[name].template)
     return settings
 

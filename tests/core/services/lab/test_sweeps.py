@@ -184,6 +184,18 @@ def test_problem_of_a_configuration_is_removed_when_it_succeeds(session, monkeyp
     assert [(ranked.documents, ranked.problem) for ranked in ranking] == [(5, "")] * 2
 
 
+def test_configuration_with_an_unknown_prompt_version_is_a_problem_of_its_own(session):
+    slot, names = two_judges(session)
+    stored = SPEC.dump_python(spec(versions={slot: [names[0], "judge.v99"]}, size=5), mode="json")
+    row = session.store.lab.begin_sweep(stored)
+    sweeps.resume_sweep(session, row)
+    done = ended(session, row)
+    assert (done.state, done.message) == ("done", "")
+    found, missing = sweeps.rank_configurations(session, done)
+    assert (found.documents, found.problem) == (5, "")
+    assert missing.problem == "The prompt version 'judge.v99' does not exist. Start a new sweep."
+
+
 def test_progress_stored_by_an_earlier_version_is_resumed(session):
     row = sweeps.start_sweep(session, spec(params={"extra_rounds": [0, 1, 2]}, size=8))
     done = ended(session, row).progress
