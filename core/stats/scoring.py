@@ -46,6 +46,7 @@ _MIN_INFLUENCE = 1e-9  # a smaller influence is a rounding error of the change
 _MAX_INFLUENCE = 1e3  # a larger influence is a step, such as that from a precision without predictions
 _MAX_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
+_MIN_LABELLED = 3  # documents with a label, of which an agreement shows how far off it may be
 MIN_ERROR_UNITS = 4
 """Units below which an error of ratings has no interval: it would mostly be wider than the scale."""
 RANDOMIZATIONS = 2000
@@ -475,7 +476,7 @@ class _Patterns:
             elif documents[column] > units[column] > 1:  # the cells of a document are dependent, as in ``ratio``
                 variance *= float(units[column] / (units[column] - 1))
                 quantile = t_quantile(float(units[column]) - 1, self.level)
-            elif metric.interval not in ("share", "f1"):
+            elif self.kind == "rating" and metric.interval not in ("share", "f1"):
                 factor, quantile = self._small_sample(metric, float(units[column]))
                 variance *= factor
             if quantile != 0 and units[column] < self._min_units(metric):
@@ -484,16 +485,20 @@ class _Patterns:
         return spreads
 
     def _small_sample(self, metric: Metric, units: float) -> tuple[float, float | None]:
-        """Return the factor of the variance, and the quantile, of an error or a correlation of ratings."""
+        """Return the factor of the variance, and the quantile, of an error, a correlation or a difference of two.
+
+        (Simulated coverage at 95% of differences in kappa, AC1, alpha and Matthews' correlation of a choice: of 30
+        documents 92 to 98%, with the normal quantile 91 to 96%; of 60 documents 93 to 97%, of 200 94 to 97%.)
+        """
         means = 2 if metric.interval == "correlation" else 1  # a correlation estimates two
-        if self.kind != "rating" or not self.design.is_simple or units <= means:
+        if not self.design.is_simple or units <= means:
             return 1.0, self.quantile
         return units / (units - means), t_quantile(units - means, self.level)
 
     def _min_units(self, metric: Metric) -> int:
         """Return the number of independent units that an interval needs."""
         if metric.interval == "correlation":
-            return MIN_CORRELATED_UNITS if self.kind == "rating" or not self.design.is_simple else 0
+            return MIN_CORRELATED_UNITS if self.kind == "rating" or not self.design.is_simple else _MIN_LABELLED
         return MIN_ERROR_UNITS if metric.interval in ("mean", "signed") else 0
 
     def _roots(self, influence: Numbers, *, single: bool) -> Numbers:

@@ -503,3 +503,32 @@ def test_differences_of_runs_in_a_queue_for_their_comparison_cover() -> None:
         true = (second == reference).mean() - (first == reference).mean()
         covered += gap is not None and true in gap
     assert covered >= 135
+
+
+def test_agreement_on_a_label_of_one_document_has_no_interval() -> None:
+    # Only the reference gives the label, once: the interval of alpha would be -0.3 to 0.2 whatever the true value is.
+    reference, predicted = np.zeros((30, 1), dtype=int), np.zeros((30, 1), dtype=int)
+    reference[0] = 1
+    label = score("multilabel", reference, predicted, ["a"]).labels["a"]
+    assert label["alpha"].value == pytest.approx(0.0, abs=0.02)
+    assert [label[key].interval for key in ("kappa", "ac1", "alpha", "mcc")] == [None] * 4
+
+
+def test_difference_of_kappa_is_wider_for_few_documents() -> None:
+    # The same documents a hundred times have the same difference. Its standard error falls with the root of the number.
+    rng = np.random.default_rng(0)
+    reference = rng.integers(0, 2, 30)
+    first, second = (np.where(rng.random(30) < 0.2, 1 - reference, reference) for _ in range(2))
+    differ = int((first != second).sum())
+
+    def width(times: int) -> float:
+        sides = (np.tile(side, times) for side in (reference, first, second))
+        interval = difference("choice", *sides, ["a", "b"])["kappa"].interval
+        assert interval is not None
+        return interval.high - interval.low
+
+    def factor(times: int) -> float:
+        n = 30 * times
+        return float(t_quantile(n - 2) * (n / (n - 2)) ** 0.5 * (1 + 1 / (differ * times)) ** 0.5)
+
+    assert width(1) / width(100) == pytest.approx(10 * factor(1) / factor(100), rel=1e-3)
