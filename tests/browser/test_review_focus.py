@@ -359,6 +359,17 @@ def test_undone_note_stays_undone_and_earlier_actions_can_be_undone(open_filled:
         assert notes == ["first, typed", "first and second", "first"], "nothing is saved again"
 
 
+def test_longer_counts_below_the_document_do_not_move_the_page(open_filled: OpenFilled) -> None:
+    _, page = open_filled()
+    wait_for_form(page)
+    height = "(line) => line.getBoundingClientRect().height"
+    line = page.locator(".keys")
+    one_line = line.evaluate(height)
+    counts = "(last) => { last.textContent = '192 waiting, 120 with a reason (about 16 min)'; }"
+    line.locator(".push > span").last.evaluate(counts)
+    assert line.evaluate(height) == one_line
+
+
 def test_note_is_cut_at_the_longest_that_the_studio_stores(open_filled: OpenFilled, path: Path) -> None:
     running, page = open_filled(2)
     wait_for_form(page)
