@@ -30,6 +30,17 @@ def wait_for_result(page: Page, text: str) -> None:
     page.locator(".trial-results .summary").wait_for()
 
 
+def expect_one_row_of_buttons(page: Page) -> None:
+    """Check that the buttons of the header stay in one row on a laptop, whatever the name of the base."""
+    page.set_viewport_size({"width": 1280, "height": 800})
+    head = page.locator(".st-key-lab-head")
+    before = head.bounding_box()
+    name = head.get_by_text("Base: ").first
+    name.evaluate("(name) => { name.textContent += ', temperature 0 and extra rounds'; }")
+    assert head.bounding_box() == before
+    page.set_viewport_size({"width": 1600, "height": 1000})
+
+
 def test_codebook_opened_after_the_lab_shows_the_same_definition(page: Page) -> None:
     from playwright.sync_api import expect
 
@@ -97,6 +108,7 @@ def test_definition_is_changed_tested_saved_and_used_in_a_run(page: Page) -> Non
     note, documents = (page.locator(f".trial-results {name}").bounding_box() for name in (".note", ".documents"))
     assert note["width"] > 0.95 * documents["width"], "the conclusion is a sentence"
     assert int(page.locator(".trial-results .summary .number").first.text_content() or 0) > 0
+    expect_one_row_of_buttons(page)
     first = page.locator(".trial-results .document-row").first
     first.click()
     page.get_by_role("heading", name="Before: v1").wait_for()
