@@ -22,7 +22,7 @@ REMEMBERED_SECONDS = 7 * 86_400.0
 """Age in seconds up to which ``recall`` accepts capabilities; older ones are dropped, because models are replaced."""
 
 _NAMED: Mapping[str, re.Pattern[str]] = {
-    name: re.compile(pattern, re.IGNORECASE)
+    name: re.compile(pattern, re.IGNORECASE | re.ASCII)  # a name may stand next to Chinese words without a space
     for name, pattern in {
         "stream_options": r"\bstream_options\b|\binclude_usage\b",
         "temperature": r"\btemperature\b",
@@ -43,7 +43,9 @@ _BOUNDS = re.compile(
     r"max_?length|max_?items|min_?items|not permitted|unsupported keyword|invalid schema", re.IGNORECASE
 )
 _LENGTHS = re.compile(r"max_?length|max_?items|min_?items", re.IGNORECASE)
-_LIMIT = re.compile(r"\bmax_?(?:completion_?|output_?|new_?)?tokens\b|num_predict|maximum tokens you", re.IGNORECASE)
+_LIMIT = re.compile(
+    r"\bmax_?(?:completion_?|output_?|new_?)?tokens\b|num_predict|maximum tokens you", re.IGNORECASE | re.ASCII
+)
 _MAX_VALUE = re.compile(
     r"(?:at most|up to|less than or equal to|no more than|not exceed|maximum(?: value)?(?: is| of|:)?"
     r"|limit(?: is| of|:)?|<=?|≤|\d >|\[\d+,|\(inclusive\) to)\s*`?(\d{1,7})\b(?!>)(?P<exclusive> \(exclusive\))?",
@@ -52,14 +54,19 @@ _MAX_VALUE = re.compile(
 _LIMIT_NAMES = ("max_tokens", "max_completion_tokens", "num_predict")
 _CONTEXT_SIZE = re.compile(
     r"context limit: \d+ \+ \d+ > (\d+)|context (?:length|size|window|limit)(?! by\b)\D{0,20}?(\d{3,8})\b"
-    r"|(\d{3,8}) (?:tokens? )?(?:maximum )?context|max_new_tokens`? must be <= (\d+)",
+    r"|(\d{3,8}) (?:tokens? )?(?:maximum )?context|max_new_tokens`? must be <= (\d+)"
+    r"|per min\w*\b.{0,20}: limit (\d+), requested",
     re.IGNORECASE,
 )
-"""The context in a refusal of a prompt and an output limit that do not fit together."""
+"""The context in a refusal of a prompt and an output limit that do not fit together.
+
+The tokens per minute of an account act as one: Groq and OpenAI refuse a request whose prompt and limit exceed them.
+"""
 _SYSTEM = re.compile(
     r"system['\"`]?\s(?:role|messages?|prompts?|instructions?)\b.{0,40}\bnot\b|"
-    r"\b(?:not support|not allow|unsupported)\w*\b.{0,30}\bsystem\b|roles must alternate"
-    r"|developer instruction is not enabled",
+    r"\b(?:not support|not allow|unsupported)\w*\b.{0,30}\bsystem\b"
+    r"|\broles?\b.{0,40}\balternat|\balternat(?:e|ing)\b.{0,40}\bassistant\b"
+    r"|\buser['\"`]? (?:and|or) ['\"`]?assistant\b|developer instruction is not enabled",
     re.IGNORECASE,
 )
 
@@ -204,7 +211,7 @@ class ModelCapabilities:
         if 0 < limit < int(params[name]):
             self.max_output_tokens = min(self.max_output_tokens or limit, limit)
             return True
-        if name == "max_tokens" and re.search(r"\bmax_tokens\b", message):
+        if name == "max_tokens" and re.search(r"\bmax_tokens\b", message, re.ASCII):
             if self.limit == "max_tokens":
                 self.limit = "max_completion_tokens"
             return True

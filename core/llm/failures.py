@@ -39,14 +39,17 @@ _OUTPUT = re.compile(r"\W*max_\w*tokens\W* must be", re.IGNORECASE)
 """A refused output limit, which may name the context, too."""
 _CUT = re.compile(r"output limit was reached|try again with (a )?higher max_tokens", re.IGNORECASE)
 _QUOTA = re.compile(
-    r"insufficient_quota|exceeded your (current )?quota|billing|credit balance|out of credits|"
-    r"insufficient (credit|fund|balance)|payment required|spending limit|any credits|in good standing|budget_exceeded|"
-    r"API usage limit|(daily|weekly|monthly) (\w+ )?(allocation|limit|quota)|\bper[- ]day\b|余额不足",
+    r"exceeded your (current )?quota|billing|credit balance|payment required|spending limit|in good standing|"
+    r"\b(insufficient|not[ _]enough|out of|any)[ _](\w+[ _])?(quota|balance|credit|fund)|budget_exceeded|"
+    r"(quota|balance|credits?|funds?) (is |are )?(insufficient|not enough|used up|exhausted)|API usage limit|"
+    r"(session|hourly|daily|weekly|monthly) (\w+ )?(allocation|limit|quota)|\bper[- ]day\b|(余额|额度)不足",
     re.IGNORECASE,
 )
+_THROTTLED = re.compile(r"throttl|too many (tokens|requests), please wait|error-code#token-limit", re.IGNORECASE)
+"""Words of Bedrock and DashScope for a rate limit, which other servers use for other errors, or statuses of others."""
 _FILTER = re.compile(
     r"content_filter|content_policy|content policy|safety system|content management policy|responsible_?ai|"
-    r"input was flagged|flagged as|moderation|inappropriate content|敏感内容",
+    r"violates usage guidelines|input was flagged|flagged as|moderation|inappropriate content|敏感内容",
     re.IGNORECASE,
 )
 _KEY = re.compile(
@@ -75,10 +78,16 @@ _BARE_FAULT_REMEDY = "Its log shows the cause. Some servers answer like this to 
 _LOADING_SECONDS = 10.0
 """Wait for a server that is loading its model and names no time."""
 _WAIT = re.compile(
-    r"\b(?:again|retry) (?:in|after) ((?:[\d.]+ ?(?:ms|milli\w*|h\w*|m(?:in\w*)?|s\w*)(?![a-z]) ?)+)", re.IGNORECASE
+    r"\b(?:(?:again|retry) (?:in|after)|wait(?: for)?) ((?:[\d.]+ ?(?:ms|milli\w*|h\w*|m(?:in\w*)?|s\w*)(?![a-z]) ?)+)",
+    re.IGNORECASE,
 )
 _UNITS = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "s": 1.0}
 _MARKUP = re.compile(r"<(script|style)\b(?:.*?</\1>|.*)|<[^>]*>?", re.IGNORECASE | re.DOTALL)
+_FAULT = re.compile(
+    r"tool_use_failed|output_parse_failed|\bmodel (has )?crashed|\bmodel (is )?unloaded|failed to load model",
+    re.IGNORECASE,
+)
+"""A fault of the server or of its model that comes with status 400, as from Groq and LM Studio."""
 _HTTPS = re.compile(r"HTTP request\b.{0,20}\bto (an )?HTTPS", re.IGNORECASE)
 _NO_MODEL = re.compile(
     r"model_not_found|model_not_available|not a valid model|\bmodel identifier\b.{0,20}\binvalid|"
@@ -173,7 +182,7 @@ def parse_error_body(body: bytes) -> tuple[str, str]:
         page = " ".join(_MARKUP.sub(" ", text).split()) if text.lstrip().startswith("<") else ""
         return server_message(page or text), ""
     text, code = _picked(data)
-    return text or code or server_message(body[:_MAX_MESSAGE_CHARACTERS].decode("utf-8", "replace")), code
+    return text or server_message(body[:_MAX_MESSAGE_CHARACTERS].decode("utf-8", "replace")), code
 
 
 def server_message(text: object) -> str:
@@ -182,20 +191,23 @@ def server_message(text: object) -> str:
 
 
 def _picked(data: Any) -> tuple[str, str]:
+    """Return (message, code) of an error. The message is empty if it is in an unusual place."""
     if isinstance(data, list) and data:
         data = data[0]
     if isinstance(data, dict) and isinstance(data.get("detail"), dict):
         data = data["detail"]  # of FastAPI, around the error of a proxy
-    inner = data.get("error", data) if isinstance(data, dict) else data
-    if not isinstance(inner, dict):
-        return server_message(inner), ""
+    if not isinstance(data, dict):
+        return server_message(data), ""
+    error = data.get("error")
+    inner = error if isinstance(error, dict) else data
     text = inner.get("message") or inner.get("detail") or data.get("message") or data.get("detail") or ""
+    if error and inner is data:  # the message, or the name of the status before it, as from NestJS and Spring
+        text = f"{error}: {text}" if text else error
     routed = inner.get("metadata")  # OpenRouter passes on the message of a provider
     if isinstance(routed, dict) and routed.get("raw"):
         text = f"{text}: {routed['raw']}"
-    return server_message(text), server_message(
-        " ".join(str(inner[key]) for key in ("code", "type", "param") if inner.get(key))
-    )
+    code = server_message(" ".join(str(inner[key]) for key in ("code", "type", "param") if inner.get(key)))
+    return server_message(text) or (code if "message" in inner else ""), code
 
 
 def _stated_wait(status: int, headers: Mapping[str, str], message: str) -> float | None:
@@ -216,7 +228,7 @@ def _stated_wait(status: int, headers: Mapping[str, str], message: str) -> float
         return (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
     if status == 429 and (reset := _number(headers.get("x-ratelimit-reset", ""))) is not None:
         return reset if reset < _EPOCHS[0] else reset / (1 if reset < _EPOCHS[1] else 1000) - now.timestamp()
-    match = _WAIT.search(message)
+    match = _WAIT.search(f"retry after {after}") or _WAIT.search(message)
     parts = re.findall(r"([\d.]+) ?(ms|mi|[hms])", match[1].casefold().replace("milli", "ms")) if match else []
     return sum((_number(number) or 0.0) * _UNITS[unit] for number, unit in parts) if parts else None
 
@@ -256,7 +268,8 @@ def _classify(status: int, message: str, server_text: str, wait: float | None) -
     rejected = status in (400, 403, 412, 422)
     pause = None if wait is None else min(max(wait, 0.0), _MAX_RETRY_AFTER_SECONDS)
     # Gemini names its limit per minute a quota, too.
-    passing = (
+    throttled = bool(_THROTTLED.search(server_text))
+    passing = throttled or (
         status == 429
         and wait is not None
         and wait <= _MAX_RETRY_AFTER_SECONDS
@@ -266,6 +279,8 @@ def _classify(status: int, message: str, server_text: str, wait: float | None) -
         return errors.QuotaSpent(message)
     if status == 400 and _HTTPS.search(server_text):
         return errors.OtherProtocol(message, "Enter the address with https:// instead of http://.")
+    if throttled and (status == 400 or status >= 500):
+        return errors.RateLimited(message, retry_after=pause)
     if rejected and _FILTER.search(server_text):
         return errors.Refused(message)
     if rejected and _NO_MODEL.search(server_text) and not _CONTEXT.search(server_text):
@@ -283,7 +298,8 @@ def _classify(status: int, message: str, server_text: str, wait: float | None) -
         return errors.LongWait(f"{message} It asks to wait longer than {longest}.")
     if status == 429:
         return errors.RateLimited(message, retry_after=pause)
-    if status in (408, 409, 424, 425, 498) or (status >= 500 and status != 501):  # 501: never implemented
+    is_fault = status in (408, 409, 424, 425, 498, 499) or (status >= 500 and status != 501)  # 501: never implemented
+    if is_fault or (status == 400 and _FAULT.search(server_text)):
         pause = _LOADING_SECONDS if pause is None and _LOADING.search(server_text) else pause
         return errors.ServerFault(message, _remedy(server_text), retry_after=pause)
     if status < 300:
@@ -304,7 +320,8 @@ def _too_long(status: int, server_text: str) -> bool:
 
 
 _EVENTS = {
-    429: re.compile("(?<![a-z/])rate.?limit", re.IGNORECASE),  # may name too many tokens; not part of an address
+    # It may name too many tokens, and it is not part of an address.
+    429: re.compile(rf"(?<![a-z/])rate.?limit|{_THROTTLED.pattern}", re.IGNORECASE),
     413: _CONTEXT,
     404: re.compile("unexpected endpoint", re.IGNORECASE),  # LM Studio, to an address without /v1
     402: re.compile("insufficient_quota"),
@@ -317,6 +334,7 @@ _EVENTS = {
 def from_event(event: Any, role_model: RoleModel) -> ModelError:
     """Return the error for an error event in a stream that began with 200."""
     text, code = _picked(event)
+    text = text or server_message(event)
     stated = str(event.get("code")) if isinstance(event, dict) else ""
     by_words = (status for status, words in _EVENTS.items() if words.search(f"{text} {code}"))
     if re.fullmatch(r"[45]\d\d", stated):

@@ -33,6 +33,9 @@ def has(name: str) -> Any:
     [
         ("temperature", 400, error_body("Unsupported value: 'temperature' does not support 0.2 with this model."), {"temperature": 0.2}),
         ("temperature", 400, error_body("Unsupported parameter.", param="temperature", code="unsupported_value"), {"temperature": 0.2}),
+        ("temperature", 400, error_body("temperature参数非法。请检查文档。", code="1214"), {"temperature": 0.2}),  # Zhipu
+        ("temperature", 400, {"statusCode": 400, "message": ["temperature must not be greater than 1"], "error": "Bad Request"}, {"temperature": 1.5}),
+        ("seed", 400, {"type": "https://tools.ietf.org/html/rfc7231", "title": "A validation error occurred.", "errors": {"seed": ["It is unknown."]}}, {"seed": 3}),
         ("top_p", 422, {"detail": [{"loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}, {"top_p": 0.5}),
         ("seed", 400, [error_body('Unknown name "seed": Cannot find field.')], {"seed": 3}),
         ("stream_options", 400, error_body("Unrecognized request argument supplied: stream_options"), {}),
@@ -87,9 +90,15 @@ def test_refusal_in_other_words_is_not_read_as_missing_model_or_schema(words: An
     assert len(outcome.sent) == 2
 
 
-def test_output_limit_uses_its_newer_name_or_is_left_out() -> None:
-    newer = error_body("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
-    outcome = ask(refusing(FINE, (has("max_tokens"), 400, newer)), max_tokens=77)
+@each_row(
+    "words",
+    [
+        "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.",
+        "max_tokens参数非法。请检查文档。",
+    ],
+)
+def test_output_limit_uses_its_newer_name_or_is_left_out(words: str) -> None:
+    outcome = ask(refusing(FINE, (has("max_tokens"), 400, error_body(words))), max_tokens=77)
     assert outcome.sent[-1]["max_completion_tokens"] == 77
     assert outcome.reply.refused_params == ()
     neither = error_body("max_tokens is not supported")
@@ -142,6 +151,8 @@ def test_maximum_is_found_in_the_words_of_many_servers(words: str) -> None:
         "input length and `max_tokens` exceed context limit: 600 + 4000 > 4096, decrease input length or `max_tokens` and try again",
         "Prompt contains 600 tokens and 0 draft tokens, too large for model with 4096 maximum context length",
         "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 600 `inputs` tokens and 4000 `max_new_tokens`",
+        "Request too large for model `m` in organization `org_1` service tier `on_demand` on tokens per minute (TPM): Limit 4096, Requested 4600, please reduce your message size and try again.",
+        "Request too large for m on tokens per min (TPM): Limit 4096, Requested 4600. The input or output tokens must be reduced in order to run successfully.",
     ],
 )
 def test_output_limit_is_lowered_to_half_of_a_stated_context(words: str) -> None:
@@ -220,10 +231,18 @@ def test_prompt_whose_beginning_the_server_dropped_is_too_long(tokens: int, refu
         ({}, "Rate limit reached. Please try again in 250ms.", 0.25),
         ({}, "Rate limit reached. Please try again in 1m26.4s.", 86.4),
         ({}, "Rate limit reached. Please try again in 20 seconds.", 20.0),
+        ({}, "Rate limit exceeded. Please wait 1 minute 5 seconds before retrying.", 65.0),
+        ({"retry-after": "7s"}, "slow", 7.0),
         (
             {},
             "You exceeded your current quota, please check your plan and billing details. Please retry in 37.4s.",
             37.4,
+        ),
+        (
+            {},
+            "You exceeded your current quota, please check your plan and billing details. "
+            "For details, see: https://help.aliyun.com/zh/model-studio/error-code#token-limit",
+            None,
         ),
         ({}, "slow down", None),
     ],
@@ -274,6 +293,24 @@ def test_error_of_a_proxy_within_the_detail_of_its_framework_is_read() -> None:
         ask(refusing(FINE, (lambda _body: True, 403, body)))
 
 
+@each_row(
+    "body",
+    [
+        {"timestamp": "2026", "status": 400, "error": "Bad Request", "message": "the moon is full", "path": "/v1"},
+        {"code": 20015, "msg": "the moon is full"},
+        {"type": "https://tools.ietf.org/html/rfc7231", "title": "the moon is full", "status": 400},
+        {"error": {"type": "odd", "reason": "the moon is full"}},
+        {"error": None, "message": "the moon is full"},
+        {"error": ["the moon is full"]},
+    ],
+)
+def test_cause_is_shown_wherever_the_body_names_it(body: Any) -> None:
+    with pytest.raises(errors.BadRequest, match="the moon is full"):
+        ask(refusing(FINE, (lambda _body: True, 400, body)))
+    with pytest.raises(errors.ServerFault, match=r"in mid-stream: .*the moon is full"):
+        ask(sending(event({"error": body})))
+
+
 def test_code_stands_for_an_empty_message() -> None:
     body = {"detail": error_body("", type="invalid_request_error", code="invalid_api_key")}  # FastChat
     with pytest.raises(errors.Unauthorised, match=r"answered 401 for m: invalid_api_key invalid_request_error\. "):
@@ -303,10 +340,22 @@ def test_missing_page_of_a_web_interface_suggests_the_address() -> None:
     )
 
 
-@each_row("status", [400, 500])
-def test_refused_system_message_is_merged_into_the_user_message(status: int) -> None:
-    words = error_body("System role not supported")
-    rules = (lambda body: body["messages"][0]["role"] == "system", status, words)
+@each_row(
+    ("status", "words"),
+    [
+        (400, "System role not supported"),
+        (500, "System role not supported"),
+        (400, "Only user and assistant roles are supported!"),
+        (400, "A conversation must alternate between user and assistant roles."),
+        (
+            400,
+            "After the (optional) system message(s), user or tool message(s) should alternate with assistant message(s).",
+        ),
+        (422, "[{'loc': ['body', 'messages', 0, 'role'], 'msg': \"Input should be 'user' or 'assistant'\"}]"),
+    ],
+)
+def test_refused_system_message_is_merged_into_the_user_message(status: int, words: str) -> None:
+    rules = (lambda body: body["messages"][0]["role"] == "system", status, error_body(words))
     outcome = ask(refusing(FINE, rules))
     assert outcome.sent[-1]["messages"] == [{"role": "user", "content": "You label.\n\nText."}]
 
@@ -358,6 +407,7 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (429, error_body("You exceeded your current quota, please check your plan and billing details."), errors.QuotaSpent),
         (400, error_body("Your credit balance is too low to access the API."), errors.QuotaSpent),
         (400, error_body("You have reached your specified API usage limits. You will regain access on 2026-04-01."), errors.QuotaSpent),
+        (429, {"message": "Tokens per minute limit exceeded", "type": "too_many_tokens_error", "param": "quota", "code": "token_quota_exceeded"}, errors.RateLimited),
         (429, error_body("Rate limit reached for gpt-x on tokens per min (TPM): Limit 10000, Used 9800"), errors.RateLimited),
         (429, error_body("Request too large for gpt-x on tokens per min (TPM): Limit 10000, Requested 15000."), errors.ContextTooLong),
         (403, error_body("Your chosen model requires moderation and your input was flagged"), errors.Refused),
@@ -406,6 +456,21 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (400, {"detail": "Server is pinned to '/models/tiny'; requested 'm'."}, errors.NoSuchModel),  # transformers serve
         (400, {"object": "error", "message": "Only tiny allowed now, your model m", "code": 40301}, errors.NoSuchModel),  # FastChat
         (400, {"message": "The provided model identifier is invalid."}, errors.NoSuchModel),
+        (403, error_body("user quota is not enough (request id: 2024)", code="insufficient_user_quota"), errors.QuotaSpent),  # One API
+        (403, {"code": "INSUFFICIENT_BALANCE", "message": "Insufficient account balance"}, errors.QuotaSpent),
+        (403, {"code": 30001, "message": "Sorry, your account balance is insufficient", "data": None}, errors.QuotaSpent),
+        (403, {"code": 403, "reason": "NOT_ENOUGH_BALANCE", "message": "not enough balance"}, errors.QuotaSpent),
+        (429, {"error": "you (x) have reached your session usage limit, upgrade for higher limits"}, errors.QuotaSpent),
+        (403, {"code": "The caller does not have permission to execute the specified operation",
+               "error": "Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO"}, errors.Refused),  # xAI
+        (400, {"message": "ThrottlingException: Too many tokens, please wait before trying again."}, errors.RateLimited),
+        (500, {"detail": "An error occurred (ThrottlingException): Too many tokens, please wait before trying again."}, errors.RateLimited),
+        (429, error_body("Rate limit of 150 per 86400s exceeded for UserByModelByDay. Please wait 30000 seconds before retrying."), errors.LongWait),
+        (499, error_body("The operation was cancelled.", status="CANCELLED"), errors.ServerFault),  # Gemini
+        (400, error_body("Tool choice is none, but model called a tool", code="tool_use_failed"), errors.ServerFault),  # Groq
+        (400, error_body("Parsing failed. The model generated output that could not be parsed.", code="output_parse_failed"), errors.ServerFault),
+        (400, {"error": "The model has crashed without additional information. (Exit code: 6)"}, errors.ServerFault),  # LM Studio
+        (400, {"error": 'Failed to load model "m". Error: Operation canceled.'}, errors.ServerFault),
         (412, error_body("Account x is suspended, possibly due to reaching the monthly spending limit."), errors.QuotaSpent),
         (403, {"code": "The caller does not have permission", "error": "Your newly created team doesn't have any credits yet."}, errors.QuotaSpent),
         (400, error_body("Budget has been exceeded! Current cost: 10.2, Max budget: 10.0", type="budget_exceeded"), errors.QuotaSpent),
