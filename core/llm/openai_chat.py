@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -163,7 +164,7 @@ def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bo
             thought = part.get("reasoning_content") or part.get("reasoning") or inner_thought
             if part is not choice.get("message"):
                 builder.has_deltas |= isinstance(text, str) and bool(text.strip())
-            elif event.get("object") == "chat.completion":
+            else:
                 builder.forget_repeated(text, is_reasoning=False)
                 builder.forget_repeated(thought, is_reasoning=True)
             builder.add(text, thought)
@@ -176,7 +177,12 @@ def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bo
 
 
 def _parts(content: Any) -> tuple[Any, str]:
-    """Return text and reasoning of a content: a text, a part, or a list of strings, {type, text}, {type, thinking}."""
+    """Return text and reasoning of a content: a text, a part, or a list of strings, {type, text}, {type, thinking}.
+
+    A number stands for its digits: Cloudflare sends the text "1" so.
+    """
+    if isinstance(content, int | float):
+        return json.dumps(content), ""
     if isinstance(content, dict):
         content = [content]
     if not isinstance(content, list):
@@ -209,7 +215,8 @@ def _usage(data: dict[str, Any]) -> Usage:
             value = value.get(name) if isinstance(value, dict) else None
         return streaming.parse_token_count(value)
 
-    prompt_tokens, completion_tokens, total = map(count, ("prompt_tokens", "completion_tokens", "total_tokens"))
+    prompt_tokens = count("prompt_tokens") or count("input_tokens")  # mlx-vlm
+    completion_tokens, total = count("completion_tokens") or count("output_tokens"), count("total_tokens")
     cached_tokens = max(
         count("prompt_tokens_details", "cached_tokens"),
         count("cached_tokens"),  # Moonshot

@@ -199,7 +199,7 @@ _FILTERED = frozenset({
     "spii",
 })  # fmt: skip
 _BROKEN = frozenset(
-    {"error", "abort", "aborted", "cancelled", "canceled", "network_error", "timeout", "insufficient_system_resource"}
+    {"abort", "aborted", "cancelled", "canceled", "network_error", "timeout", "insufficient_system_resource"}
 )
 """Finish reasons of OpenAI, vLLM, Gemini, DeepSeek, Zhipu, Mistral and OpenRouter. Any other reason is a normal end."""
 
@@ -232,6 +232,8 @@ class ReplyBuilder:
     """The first halves of surrogate pairs that the server split, in the text and in the reasoning."""
     _lengths: list[int] = field(default_factory=lambda: [0, 0])
     """The characters of the text and of the reasoning so far."""
+    _repetitions: list[int] = field(default_factory=lambda: [0, 0])
+    """Pieces of the text and of the reasoning that repeated all before them and went on; -1 after any other piece."""
     _refused: int = 0
     """The characters of the refusal so far."""
     _received_at: float = field(default_factory=time.monotonic)
@@ -251,15 +253,36 @@ class ReplyBuilder:
         for piece, is_reasoning in ((reasoning, True), (text, False)):
             if isinstance(piece, str) and (piece := self._join_surrogates(piece, is_reasoning)):
                 self._goes_on = bool(self.finish_reason)
+                news = self._forget_before(piece, is_reasoning)
                 (self.reasoning if is_reasoning else self.text).append(piece)
                 self._received_at = time.monotonic()
-                self.on_delta(piece, is_reasoning)
+                self.on_delta(news, is_reasoning)
                 self._lengths[is_reasoning] += len(piece)
                 if self._lengths[is_reasoning] > self._max_characters * (REASONING_FACTOR if is_reasoning else 1):
                     raise errors.Runaway(
                         f"The reply exceeded {self._lengths[is_reasoning]:,} characters without an end, "
                         f"with an output limit of {self.max_tokens:,} tokens."
                     )
+
+    def _forget_before(self, piece: str, is_reasoning: bool) -> str:
+        """Remove the pieces before this one if it repeats them, and return its new part.
+
+        DashScope and some proxies send all text so far in each piece. The text is certain to grow so after the second
+        repetition: a model may write "1" and "10".
+        """
+        pieces = self.reasoning if is_reasoning else self.text
+        if not pieces or self._repetitions[is_reasoning] < 0:
+            return piece
+        before = pieces[-1]
+        if not piece.startswith(before):
+            self._repetitions[is_reasoning] = -1
+            return piece
+        self._repetitions[is_reasoning] += len(piece) > len(before)
+        if self._repetitions[is_reasoning] < 2:
+            return piece
+        pieces.clear()
+        self._lengths[is_reasoning] = 0
+        return piece[len(before) :]
 
     def forget_repeated(self, text: Any, *, is_reasoning: bool) -> None:
         """Remove the pieces that a whole reply repeats, as MiniMax sends it at the end of a stream.
@@ -402,7 +425,7 @@ class ReplyBuilder:
         if not self.finish_reason:
             raise errors.CutStream(f"{role_model.connection} closed the stream of {role_model.model} before the end.")
         why = self.finish_reason.casefold().partition(":")[0]  # Gemini: "content_filter: RECITATION"
-        if why in _BROKEN:
+        if why in _BROKEN or why.startswith("error"):
             raise errors.CutStream(
                 f"{role_model.connection} broke off the reply of {role_model.model}: it gives '{why}' as the reason."
             )

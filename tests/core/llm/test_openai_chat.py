@@ -63,6 +63,7 @@ def test_reasoning_is_separated_and_missing_usage_is_estimated() -> None:
     [
         ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135}, (32, 103)),  # xAI, with reasoning
         ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 41}, (32, 9)),
+        ({"input_tokens": 32, "output_tokens": 9, "total_tokens": 41}, (32, 9)),  # mlx-vlm
         # the prompt without its cached tokens
         ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 141, "cached_tokens": 100}, (132, 9)),
         ({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 0}, (32, 9)),
@@ -90,6 +91,38 @@ def test_whole_reply_at_the_end_of_a_stream_adds_no_text() -> None:
 
 
 LABEL = "The label is A"
+
+
+@pytest.mark.parametrize("chunk", ["chat.completion.chunk", None])
+def test_whole_message_of_a_last_chunk_adds_no_text(chunk: str | None) -> None:
+    whole = {"object": chunk, "choices": [{"delta": {}, "message": {"content": LABEL}, "finish_reason": "stop"}]}
+    pieces = (piece("The "), piece("label is A"))
+    assert ask(sending(*map(event, (*pieces, whole)))).reply.text == LABEL
+
+
+@pytest.mark.parametrize("field", ["content", "reasoning_content"])
+def test_pieces_that_repeat_all_text_before_them_are_read_once(field: str) -> None:
+    text = "The reviewer says much. " * 40 + LABEL
+    shown: list[str] = []
+    pieces = [event(piece(**{field: text[:end]})) for end in (*range(1, len(text)), len(text), len(text))]
+    end = event(piece(None if field == "content" else "x", finish="stop"))
+    reply = ask(sending(*pieces, end), max_tokens=64, on_delta=lambda new, _is_reasoning: shown.append(new)).reply
+    assert (reply.text if field == "content" else reply.reasoning) == text
+    assert "".join(shown).removesuffix("x") == "T" + text  # the first piece is certain to be repeated after the third
+
+
+@pytest.mark.parametrize(
+    "texts", [("1", "10"), ("a", "ab", "b"), ("1", "1", "1"), ("a", "ab", "b", "ba", "bab", "babb")]
+)
+def test_pieces_that_repeat_by_chance_are_kept(texts: tuple[str, ...]) -> None:
+    assert ask(sending(*[event(piece(text)) for text in texts], event(piece(finish="stop")))).reply.text == "".join(
+        texts
+    )
+
+
+def test_text_that_is_sent_as_a_number_is_read() -> None:
+    pieces = (piece("Service: "), {"choices": [{"delta": {"content": 4}}]}, piece(" of 5", finish="stop"))
+    assert ask(sending(*map(event, pieces))).reply.text == "Service: 4 of 5"  # Cloudflare
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,8 @@ def test_finish_reason_is_normalised(reason: str, expected: str) -> None:
     [
         (piece(finish="error"), errors.CutStream),
         (piece(finish="insufficient_system_resource"), errors.CutStream),
+        (piece(finish="error_finish"), errors.CutStream),
+        ({"error": {"message": "Too many tokens, please wait before trying again."}}, errors.RateLimited),  # Bedrock
         (piece(finish="SAFETY"), errors.Refused),
         (piece(finish="content_filter: RECITATION"), errors.Refused),
         ({"error": {"message": "slow", "type": "None", "param": "None", "code": "429"}}, errors.RateLimited),
