@@ -215,6 +215,8 @@ class ModelLibrary:
                 error.remedy = f"{error.remedy} {errors.OtherProtocol.advice}"
             if connection.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
                 error.remedy = f"If it is not installed yet, run: ollama pull {role_model.model}"
+            if connection.dialect == "ollama" and connection.local and isinstance(error, errors.Unauthorised):
+                error.remedy = f"If it is a cloud model, run: ollama signin. {error.remedy}"
             failures.hide_key(error, key)
             raise
         capabilities.at = time.time()

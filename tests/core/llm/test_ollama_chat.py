@@ -132,6 +132,12 @@ def test_missing_model_suggests_ollama_pull() -> None:
         ask(refusing(answer, (lambda _body: True, 404, "404 page not found")), dialect="ollama")
 
 
+def test_cloud_model_of_a_machine_that_is_not_signed_in_suggests_to_sign_in() -> None:
+    refusal = {"error": "unauthorized", "signin_url": "https://ollama.com/connect?name=x"}
+    with pytest.raises(errors.Unauthorised, match="run: ollama signin"):
+        ask(refusing(answer, (lambda _body: True, 401, refusal)), dialect="ollama")
+
+
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
