@@ -29,6 +29,7 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
         page.get_by_test_id("stMain").evaluate("element => element.scrollTo(0, 0)")
         if name != "run":
             settle(page)
+        page.wait_for_function("() => !document.querySelector('[data-stale=true]')")
         page.wait_for_timeout(1200)  # charts and fonts have no event for the end of drawing
         with Image.open(io.BytesIO(page.screenshot(animations="disabled"))) as picture:
             few_colours(picture.convert("RGB")).save(folder / f"{name}.png", optimize=True)
@@ -56,7 +57,7 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
         page.get_by_role("button", name="Start all 96", exact=True).click()
         page.get_by_text("speaking").first.wait_for()
         page.wait_for_timeout(9_000)  # until some debates have finished and others are active
-        page.wait_for_function("() => !document.querySelector('[data-stale=true]')")
+        page.locator(".turn.active[aria-label=Critic]").wait_for()
         take(page, "run")
         page.get_by_text("All debates have finished.", exact=True).wait_for(timeout=600_000)
         visit(page, "Review")
