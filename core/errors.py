@@ -90,8 +90,8 @@ class ProjectLocked(ProjectError):
     def __init__(self, path: str, pid: int | None, url: str | None) -> None:
         who = f"open in Moot at {url}" if url else "open in another Moot"
         super().__init__(
-            f"{path} is {who} (pid {pid if pid is not None else 'unknown'}):",
-            "stop Moot there, or open another project.",
+            f"{path} is {who} (pid {pid if pid is not None else 'unknown'}).",
+            "Stop Moot there, or open another project.",
         )
         self.pid = pid
         self.url = url

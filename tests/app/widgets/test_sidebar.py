@@ -209,7 +209,7 @@ def test_project_open_in_another_studio_is_explained(studio: AppTest) -> None:
     studio.sidebar.selectbox[0].select_index(1).run()
     text = html(studio)
     assert "/p/clinic-letters.duckdb is open in Moot at http://127.0.0.1:8501 (pid 4127)" in text
-    assert "stop Moot there" in text
+    assert "Stop Moot there" in text
 
 
 def test_page_keeps_its_place_when_a_notice_appears(studio: AppTest) -> None:

@@ -65,7 +65,7 @@ def test_second_studio_shows_the_open_url_and_ctrl_c_exits_cleanly(tmp_path: Pat
     try:
         wait_for(f"{url}/_stcore/health", process.poll, 60)
         locked = moot("runs", "--project", project, "--json", code=2).stderr
-        assert f"is open in Moot at {url} (pid {process.pid}): stop Moot there, or open another project." in locked
+        assert f"is open in Moot at {url} (pid {process.pid}). Stop Moot there, or open another project." in locked
         second = moot("studio", "--no-browser", "--project", project).stderr
         assert f"already open at {url}" in second
         process.send_signal(signal.SIGINT)
