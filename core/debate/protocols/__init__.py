@@ -28,8 +28,8 @@ def find(name: str, params: Params = MappingProxyType({})) -> ProtocolSpec:
     try:
         return PROTOCOLS[name]
     except KeyError:
-        names = ", ".join(PROTOCOLS)
-        raise UsageError(f"Unknown protocol '{name}'.", f"Choose one of: {names}.") from None
+        names = ", ".join(known for known in PROTOCOLS if known != custom.NAME)
+        raise UsageError(f"Unknown protocol '{name}'.", f"Choose one of: {names}, or a protocol file (YAML).") from None
 
 
 def supporting(kind: Kind) -> list[str]:

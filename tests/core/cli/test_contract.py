@@ -183,7 +183,7 @@ def test_killed_run_resumes_without_repeated_calls(folder: Path) -> None:
     [
         (("--model", "nowhere/x"), "connection 'nowhere' does not exist"),
         (("--model", "builtin"), "not a model"),
-        (("--protocol", "duel"), "Unknown protocol"),
+        (("--protocol", "duel"), "courtroom, panel, or a protocol file (YAML)."),
         (("--role", "jury=builtin/lexical"), "no role 'jury'"),
         (("--param", "max_tokens=many"), "max_tokens"),
         (("--param", "colour=red"), "colour"),
