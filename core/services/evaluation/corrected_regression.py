@@ -194,7 +194,7 @@ def _variable(session: ProjectSession, run: RunRow, name: str, values: Grid) -> 
     if name not in codebook.names:
         if (by_term := _read(session, run, name)) is not None:
             return by_term
-        names = ", ".join((*codebook.names, *session.store.annotations.columns(run.run_id)))
+        names = ", ".join(dict.fromkeys((*codebook.names, *session.store.annotations.columns(run.run_id))))
         raise UsageError(
             f"'{name}' is not a label, and not a column of numbers, dates or at most {MAX_CATEGORIES} texts.",
             f"There are: {names}.",

@@ -116,6 +116,15 @@ def test_invalid_formula_is_refused(world: tuple[ProjectSession, RunRow], formul
         corrected_regression.analyse(session, run, formula)
 
 
+def test_names_of_labels_that_are_also_columns_are_listed_once(
+    world: tuple[ProjectSession, RunRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, run = world
+    monkeypatch.setattr(session.store.annotations, "columns", lambda _run_id: ["Staff", "stars"])
+    with pytest.raises(UsageError, match="There are: Clean, Staff, stars"):
+        corrected_regression.analyse(session, run, Formula("Clean", ("nothing",)))
+
+
 def test_column_with_two_texts_can_be_an_outcome(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     analysis = corrected_regression.analyse(session, run, Formula("region", ("Clean",), "logistic"))
