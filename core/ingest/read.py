@@ -176,7 +176,15 @@ class FileType:
 
 
 _ARCHIVE = FileType("an archive", "Unpack it and open the file inside.")
+_WORDS = FileType(
+    "a file with annotations of words or passages",
+    "These are not read. Save a csv file with one text in each row, and with its labels in columns.",
+)
 _FILE_TYPES: Mapping[bytes, FileType] = {
+    rb"#FORMAT=WebAnno TSV|\{\s*\"%TYPES\"|<\?xml(?s:.{0,200})<xmi:XMI": _WORDS,  # INCEpTION
+    rb"-DOCSTART-\s|# (?:newdoc|sent_id = |global\.columns)|(?:\S+[ \t]+){1,5}?-X-[ \t]": _WORDS,  # CoNLL
+    rb"(?:(?:\S+[ \t]){1,5}(?:O|[BI]-[A-Za-z]\S*)[ \t]*\r?\n){3}": _WORDS,
+    rb"T\d+\t\S+ \d+ \d+(?:;\d+ \d+)*\t": _WORDS,  # brat
     rb"PAR1[^\t\r\n -~]": FileType("a Parquet file", "Rename it to end in .parquet.", "parquet"),
     rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": FileType(
         "an old Excel file", "Rename it to end in .xls, or save it as csv in Excel.", "xls"
@@ -238,6 +246,9 @@ def _zip_type(stream: BinaryIO) -> FileType:
         stream.seek(position)
     if any(name.startswith("xl/") for name in names):
         return FileType("an Excel file", "Rename it to end in .xlsx, or save it as csv in Excel.", "xlsx")
+    if "project.qde" in names:
+        remedy = "Export the coded segments as csv or xlsx, and the codebook as .qdc."
+        return FileType("a project of a program for qualitative analysis", remedy)
     if b"spreadsheet" in kind:
         return FileType("an OpenDocument spreadsheet", "Rename it to end in .ods.", "ods")
     if any(name.startswith("word/") for name in names):

@@ -171,6 +171,7 @@ def _zip(*names: str) -> bytes:
         (_zip("xl/workbook.xml"), "an Excel file"),
         (_zip("word/document.xml"), "a Word document"),
         (_zip("a.txt"), "an archive"),
+        (_zip("project.qde", "sources/a.txt"), "a project of a program for qualitative analysis"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 600, "an old Excel file"),
         (b"<!DOCTYPE html><html><body>Log in", "a web page"),
         (b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00]", "pickle, which is never loaded"),
@@ -210,6 +211,20 @@ def test_text_that_is_called_a_workbook_is_read(name: str, encoding: str) -> Non
     ("data", "problem"),
     [
         (b'\xef\xbb\xbf<?xml version="1.0"?>\n<sentences></sentences>', "an XML file"),
+        (
+            b"#FORMAT=WebAnno TSV 3.3\n\n#Text=Cold soup\n1-1\t0-4\tCold\t_\n",
+            "a file with annotations of words or passages",
+        ),
+        (b'{"%TYPES": {}, "%FEATURE_STRUCTURES": []}', "a file with annotations of words or passages"),
+        (
+            b'<?xml version="1.0" encoding="UTF-8"?>\n<xmi:XMI xmlns:xmi="x"/>',
+            "a file with annotations of words or passages",
+        ),
+        (b"-DOCSTART- -X- -X- O\n\nCold JJ B-NP O\n", "a file with annotations of words or passages"),
+        (b"# sent_id = 1\n# text = Cold soup\n1\tCold\tcold\n", "a file with annotations of words or passages"),
+        (b"Cold -X- _ O\nsoup -X- _ B-Food\n", "a file with annotations of words or passages"),
+        (b"The\tO\r\ncold\tO\r\nsoup\tB-Food\r\n", "a file with annotations of words or passages"),
+        (b"T1\tFood 5 9\tsoup\nE1\tFood:T1\n", "a file with annotations of words or passages"),
         (b"TY  - JOUR\nTI  - Title\nER  - \n", "a list of references"),
         (b"@article{a1,\n  title={Title}\n}\n", "a list of references"),
         (b"$FL2@(#) IBM SPSS STATISTICS", "an SPSS file"),
@@ -231,6 +246,8 @@ def test_yaml_file_is_rejected_with_a_remedy() -> None:
     "data",
     [
         "@anna {hi},x\nb,y\n",
+        "# text = reviews\nid,text\n1,a\n",
+        "name\tblood type\nAnna\tO\nBen\tO\nCem\tO\n",
         "id,text,DUCKS\n1,a,2\n",
         "PAR1,text\n1,a\n",
         "BZh\nHello\n",
