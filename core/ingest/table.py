@@ -7,6 +7,7 @@ import decimal
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar
@@ -265,14 +266,20 @@ def further_headers(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> int
 
 
 def names_with_options(header: Sequence[Any], below: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return the header, with the options in the row below as the names of the columns of a question with several."""
+    """Return the header, with the options in the row below as the names of the columns of a question with several.
+
+    If questions have the same options, the name of the question follows: ``Food_Coder 2``.
+    """
     if not below:
         return list(header)
     is_blank = [not as_text(name).strip() for name in (*header, "end")]
-    return [
-        option if as_text(option).strip() and (blank or next_blank) else name
-        for name, option, blank, next_blank in zip(header, below[0], is_blank, is_blank[1:], strict=False)
-    ]
+    names: list[tuple[Any, Any]] = []
+    question: Any = ""
+    for name, option, blank, next_blank in zip(header, below[0], is_blank, is_blank[1:], strict=False):
+        question = question if blank else name
+        names.append((option, question) if as_text(option).strip() and (blank or next_blank) else (name, ""))
+    counts = Counter(as_text(name) for name, _ in names)
+    return [f"{name}_{question}" if question and counts[as_text(name)] > 1 else name for name, question in names]
 
 
 def is_repeated_header(row: Sequence[Any], header: Sequence[Any]) -> bool:

@@ -136,6 +136,15 @@ def test_cells_with_errors_are_missing_values_and_not_empty(xlsx: Book) -> None:
     assert [row.line for row in built.rejected] == [4, 5]
 
 
+def test_labels_below_the_names_of_coders_are_columns_of_each(xlsx: Book) -> None:
+    rows = [["id", "text", "Coder 1", None, "Coder 2", None], [None, None, "Food", "Room", "Food", "Room"]]
+    table = read_table(xlsx({"S": [*rows, [1, "Cold soup", 1, 0, 1, 1], [2, "Bad bed", 0, 1, 0, 0]]}), name="data.xlsx")
+    assert table.columns[2:] == ("Food_Coder 1", "Room_Coder 1", "Food_Coder 2", "Room_Coder 2")
+    assert suggest_mapping(table).raters == ("Coder 1", "Coder 2")
+    once = [["id", "text", "Topics", None], [None, None, "Food", "Room"], [1, "Cold soup", 1, 0]]
+    assert read_table(xlsx({"S": once}), name="data.xlsx").columns == ("id", "text", "Food", "Room")
+
+
 def test_notes_name_hidden_rows_and_numbers_that_excel_rounds(xlsx: Book) -> None:
     rows = [["id", "text"], [1234567890123456789, "One"], [7, "Two"], [8, "Three"]]
     data = xlsx({"S": rows})
