@@ -66,8 +66,8 @@ _ID_IN_CAPITALS = re.compile(r"[A-Za-z]Id$|[a-z]ID$")
 """The end of names such as ``ResponseId``; not of ``PAID``."""
 _LISTS = re.compile(r"(?:^|[ _.-])(?:labels|tags|aspects|topics|categories|classes|themes|codes)$")
 _CHOICES = re.compile(
-    r"(?:^|[ _.-])(?:label|class|category|aspect|sentiment|polarity|stance|topic|type|gold|annotation|intent|emotion|"
-    r"tag|kategorie|klasse|thema|categor[ií]a|cat[eé]gorie|tema|th[eè]me|classe|etiqueta|[eé]tiquette|r[oó]tulo|"
+    r"(?:^|[ _.-])(?:label|class|classname|category|aspect|sentiment|polarity|stance|topic|type|gold|annotation|intent|"
+    r"emotion|tag|kategorie|klasse|thema|categor[ií]a|cat[eé]gorie|tema|th[eè]me|classe|etiqueta|[eé]tiquette|r[oó]tulo|"
     r"категория|класс|тема|метка|类别|分类|标签|分類|カテゴリ|ラベル|التصنيف)$|^code$"
 )
 _PREDICTED = re.compile(r"(?:^|[ _.-])(?:pred(?:ict\w*)?|model|llm|gpt\w*|suggestion)(?:$|[ _.-])")
@@ -77,6 +77,8 @@ _METADATA = re.compile(
     r"|page|sentence|count|n|no|nr|number|weight|votes?|annotations)$"
 )
 """Names of columns that may have the same number in every row."""
+_NAMELESS = re.compile(r"column_\d+")
+"""Columns of a file without a line of names (``clean_columns``)."""
 _MAX_CHOICES = 30
 _BY_RATER = re.compile(
     rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{PEOPLE}|[acr])[ _.-]?)?\d+|{PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
@@ -201,7 +203,9 @@ def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
     rows = [index for index, cell in enumerate(table.column(text)) if has_text(cell)]
     of_rows = table.column(table.file_column) if table.file_column else ("",) * len(table)
     files = [of_rows[index] for index in rows]
-    for name, column in zip(table.columns, table.data, strict=True):
+    # Label Studio writes the ids of annotations beside those of the tasks
+    columns = sorted(zip(table.columns, table.data, strict=True), key=lambda pair: pair[0] == "annotation_id")
+    for name, column in columns:
         if name == text or not _is_named_like_id(name) or any(isinstance(cell, list | dict) for cell in column):
             continue
         ids = [as_text(column[index]).strip() for index in rows]
@@ -472,7 +476,8 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     ]
     labels_of_raters = {source.column: source.label for source in _by_rater(choices)}
     own_names = {name: _PERSON_SUFFIX.sub("", labels_of_raters.get(name, name)) for name in choices}
-    choices = [name for name in choices if _CHOICES.search(own_names[name].casefold())]
+    named = [name for name in choices if _CHOICES.search(own_names[name].casefold())]
+    choices = named or list(filter(_NAMELESS.fullmatch, choices))
     if choices:
         sources = _first_by_rater(choices, "choice")
         return sources, f"{_columns_are(sources)} gold: one of few labels."

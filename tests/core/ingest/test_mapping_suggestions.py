@@ -33,6 +33,34 @@ LONG = "id,text,category,polarity\n" + "".join(
 )
 
 
+def test_csv_of_label_studio_has_the_ids_of_its_tasks() -> None:
+    mapping = suggest_mapping(table("annotation_id,annotator,id,label,text\n101,1,7,a,Cold soup\n102,1,8,b,Warm tea\n"))
+    assert mapping.id == "id"
+
+
+def test_column_without_a_name_is_gold_if_no_other_column_is() -> None:
+    rows = "".join(f"{'ham' if number % 2 else 'spam'}\tCall me in {number} minutes, please\n" for number in range(6))
+    nameless = table(rows, "sms.tsv")
+    assert (nameless.columns, suggest_mapping(nameless).gold) == (
+        ("column_1", "column_2"),
+        (GoldSource("column_1", "choice"),),
+    )
+    named = table("," + "text,label\n" + "".join(f"x{n % 2},Cold soup {n},y{n % 2}\n" for n in range(6)))
+    assert suggest_mapping(named).gold == (GoldSource("label", "choice"),)
+
+
+def test_classes_of_lighttag_are_gold() -> None:
+    rows = [
+        {
+            "content": f"Cold soup {n}",
+            "classifications": [{"classname": "ab"[n % 2], "annotated_by": [{"annotator": "x"}]}],
+        }
+        for n in range(4)
+    ]
+    read = read_table(json.dumps({"schema": {}, "annotations_and_examples": rows}).encode(), name="lighttag.json")
+    assert suggest_mapping(read).gold == (GoldSource("classifications.classname_r1", "choice"),)
+
+
 def test_decimals_with_a_comma_are_suggested_as_present_or_absent() -> None:
     mapping = suggest_mapping(table('text,Food,Price\nCold soup,"1,0","0,0"\nTea,"0,0","1,0"\n'))
     assert mapping.gold == (GoldSource("Food"), GoldSource("Price"))
