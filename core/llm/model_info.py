@@ -82,10 +82,15 @@ async def _of_openai(
 
 
 def _entries(response: Any) -> list[dict[str, Any]] | None:
-    """Return the models in a response of ``/models``, None without a list of models. Together sends the bare list."""
-    listed = response.get("data") if isinstance(response, dict) else response
-    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    return entries if entries or listed == [] else None
+    """Return the models in a response of ``/models``, each with its ``id``; None without a list of models.
+
+    Together and GitHub send the bare list, Cohere lists names under another key.
+    """
+    listed = response.get("data", response.get("models")) if isinstance(response, dict) else response
+    models = listed if isinstance(listed, list) else []
+    entries = [{"id": model} if isinstance(model, str) else model for model in models if isinstance(model, dict | str)]
+    named = [{**entry, "id": entry.get("id") or entry.get("name")} for entry in entries]
+    return named if named or listed == [] else None
 
 
 def _of_ollama(response: Any) -> ModelInfo:

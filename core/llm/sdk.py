@@ -194,6 +194,6 @@ def _refused(
         )
     elif remedy and error.remedy == ADDRESS_REMEDY:
         error.remedy = f"{_CHECK_ADDRESS} {remedy}"
-    elif remedy:
+    elif remedy and not isinstance(error, errors.Redirected):
         error.remedy = remedy
     return error

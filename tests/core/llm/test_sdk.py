@@ -210,6 +210,33 @@ def test_untrusted_certificate_is_explained_and_its_signer_can_be_trusted(
     assert remedy in error.value.remedy
 
 
+@pytest.mark.parametrize(
+    "listed",
+    [
+        {"object": "list", "data": [{"id": "m"}, {"id": "n"}]},
+        [{"id": "m"}, {"id": "n"}],
+        {"models": [{"name": "m", "endpoints": ["chat"]}, {"name": "n"}], "next_page_token": ""},
+        {"object": "list", "data": ["m", "n"]},
+        [{"name": "m", "from": "hub"}, {"name": "n"}],
+        {"models": [{"name": "other"}], "data": [{"id": "m"}, {"id": "n"}]},
+    ],
+)
+def test_models_are_listed_in_the_forms_of_many_servers(listed: object) -> None:
+    async def answer(_request: web.Request, _body: dict[str, Any]) -> web.Response:
+        return web.json_response(listed)
+
+    with Scripted(answer) as server:
+        cards = model_info.list_models(parse_connection("toy", server.url))
+    assert [card.name for card in cards] == ["m", "n"]
+
+
+def test_list_of_models_that_moved_names_its_new_address(serve: Callable[[Attack], int]) -> None:
+    moved = b"HTTP/1.1 308 Moved\r\nlocation: https://new.example/v1/models\r\ncontent-length: 0\r\n\r\n"
+    port = serve(lambda client: client.sendall(moved))
+    with pytest.raises(ModelError, match=r"redirects to https://new\.example/v1/models .*Enter the final address"):
+        model_info.list_models(parse_connection("toy", f"http://127.0.0.1:{port}/v1"))
+
+
 def test_listed_names_can_be_stored_and_printed() -> None:
     async def answer(_request: web.Request, _body: dict[str, Any]) -> web.Response:
         return web.json_response({"data": [{"id": "tiny\ud800"}]})
