@@ -25,6 +25,9 @@ MIN_WAIT, MAX_WAIT = 0.5, 30.0
 RATE_LIMIT_WAITS = (0.5, 2.0, 8.0, 20.0, 30.0)
 """Seconds to wait after each HTTP 429 that states no wait: together a minute, the period of most rate limits."""
 
+STATED_WAITS = 3
+"""Attempts after which a shorter wait that a server states is not believed any more: Azure may state 20 ms."""
+
 
 async def with_retries(
     attempt: Callable[[], Awaitable[T]],
@@ -36,9 +39,9 @@ async def with_retries(
     """Return the result of ``attempt``, repeated after retryable errors.
 
     Waits with exponential backoff and jitter, or as long as the server asked for, or after HTTP 429 without a stated
-    wait as in ``RATE_LIMIT_WAITS``. ``on_wait`` is called before each pause with the kind of the error and the seconds.
-    ``sleep`` is used in place of ``asyncio.sleep``. Raises the last error unchanged, also if the next attempt would
-    begin more than ``seconds`` after the first one.
+    wait, or after several of them, at least as in ``RATE_LIMIT_WAITS``. ``on_wait`` is called before each pause with
+    the kind of the error and the seconds. ``sleep`` is used in place of ``asyncio.sleep``. Raises the last error
+    unchanged, also if the next attempt would begin more than ``seconds`` after the first one.
     """
     number, silent, end = 1, 0, time.monotonic() + seconds
     while True:
@@ -49,8 +52,8 @@ async def with_retries(
             if not error.retryable or number >= attempts or silent >= SILENT_ATTEMPTS:
                 raise
             stated = error.retry_after
-            if stated is None and isinstance(error, RateLimited):
-                stated = RATE_LIMIT_WAITS[min(number, len(RATE_LIMIT_WAITS)) - 1]
+            if isinstance(error, RateLimited) and (stated is None or number > STATED_WAITS):
+                stated = max(stated or 0.0, RATE_LIMIT_WAITS[min(number, len(RATE_LIMIT_WAITS)) - 1])
             wait = _backoff(number) if stated is None else stated + _backoff(number) / 4
             if time.monotonic() + wait > end:
                 raise

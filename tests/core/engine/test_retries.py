@@ -33,9 +33,16 @@ def test_rate_limit_without_stated_wait_is_retried_for_a_minute(monkeypatch: pyt
     assert waits[0] < 1
 
 
-def test_stated_wait_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits = failed_attempts(monkeypatch, RateLimited("slow down", retry_after=3.0))
-    assert all(3 <= wait <= 5 for wait in waits)
+@pytest.mark.parametrize("seconds", [0.02, 3.0])
+def test_stated_wait_is_kept_until_it_proves_too_short(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = failed_attempts(monkeypatch, RateLimited("slow down", retry_after=seconds))
+    assert all(seconds <= wait <= seconds + 2 for wait in waits[:3])
+    assert sum(waits) >= 50
+
+
+def test_stated_wait_that_is_long_enough_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = failed_attempts(monkeypatch, RateLimited("slow down", retry_after=40.0))
+    assert all(40 <= wait <= 45 for wait in waits)
 
 
 def test_empty_reply_and_silent_server_are_requested_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
