@@ -28,8 +28,8 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
         "temperature": r"\btemperature\b",
         "top_p": r"\btop_p\b|\btopP\b",
         "seed": r"\bseed\b",
-        "reasoning_effort": r"\breasoning([_.]?effort)?\b|\bthinking[_ ]?level\b",
         "logprobs": r"\b(top_)?logprobs\b",
+        "reasoning_effort": r"\breasoning([_.]?effort)?\b|\bthinking[_ ]?level\b",
         "think": r"\bthink(ing)?\b",
         "stream": r"\bstream(ing)?\b",
     }.items()

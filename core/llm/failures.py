@@ -48,7 +48,7 @@ _QUOTA = re.compile(
 _THROTTLED = re.compile(r"throttl|too many (tokens|requests), please wait|error-code#token-limit", re.IGNORECASE)
 """Words of Bedrock and DashScope for a rate limit, which other servers use for other errors, or statuses of others."""
 _FILTER = re.compile(
-    r"content_filter|content_policy|content policy|safety system|content management policy|responsible_?ai|"
+    r"content[ _]filter|content_policy|content policy|safety system|content management policy|responsible_?ai|"
     r"violates usage guidelines|input was flagged|flagged as|moderation|inappropriate content|敏感内容",
     re.IGNORECASE,
 )

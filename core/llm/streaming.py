@@ -196,12 +196,15 @@ _AT_ITS_LIMIT = frozenset({
 })  # fmt: skip
 _FILTERED = frozenset({
     "content_filter", "content_filtered", "safety", "sensitive", "recitation", "prohibited_content", "blocklist",
-    "spii",
+    "spii", "guardrail_intervened", "refusal",
 })  # fmt: skip
 _BROKEN = frozenset(
     {"abort", "aborted", "cancelled", "canceled", "network_error", "timeout", "insufficient_system_resource"}
 )
-"""Finish reasons of OpenAI, vLLM, Gemini, DeepSeek, Zhipu, Mistral and OpenRouter. Any other reason is a normal end."""
+"""Finish reasons of OpenAI, vLLM, Gemini, DeepSeek, Zhipu, Mistral, Bedrock, Claude and OpenRouter.
+
+Any other reason is a normal end, unless it begins with "error".
+"""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

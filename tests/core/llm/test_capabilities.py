@@ -66,11 +66,14 @@ def test_parameter_is_left_out_only_with_the_value_that_was_refused() -> None:
     assert capabilities.accepted({"reasoning_effort": "high"}) == {"reasoning_effort": "high"}
     assert capabilities.learn(refusal, {"reasoning_effort": "minimal"}), "of a request that was sent meanwhile"
     assert capabilities.refusals == ["reasoning_effort=minimal", "temperature=1.5"]
+    refusal.server_text = "logprobs are not supported with reasoning models."
+    assert capabilities.learn(refusal, {"reasoning_effort": "high", "logprobs": True})
+    assert capabilities.accepted({"reasoning_effort": "high", "logprobs": True}) == {"reasoning_effort": "high"}
     refusal.server_text = "Unrecognized request argument supplied: seed"
     assert capabilities.learn(refusal, {"seed": 3})
     assert capabilities.accepted({"seed": 4}) == {}, "the next iteration"
     assert capabilities.learn(refusal, {"seed": 4}), "of an iteration that was sent meanwhile"
-    assert capabilities.refusals[1:] == ["seed", "temperature=1.5"]
+    assert capabilities.refusals[2:] == ["seed", "temperature=1.5"]
 
 
 @each_row(
@@ -479,6 +482,7 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (429, error_body("Rate limit exceeded: free-models-per-day."), errors.QuotaSpent),
         (429, error_body("Rate limit reached on tokens per day (TPD). Please try again in 1m26.4s."), errors.RateLimited),
         (429, error_body("余额不足或无可用资源包,请充值。", code="1113"), errors.QuotaSpent),
+        (400, error_body("Output blocked by content filtering policy", type="invalid_request_error"), errors.Refused),  # Claude
         (400, error_body("Input data may contain inappropriate content.", code="data_inspection_failed"), errors.Refused),
         (400, error_body("系统检测到输入或生成内容可能包含不安全或敏感内容,请您避免输入易产生敏感内容的提示语。", code="1301"), errors.Refused),
     ],

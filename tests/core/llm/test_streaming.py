@@ -250,6 +250,8 @@ def test_finish_reason_is_normalised(reason: str, expected: str) -> None:
         (piece(finish="error_finish"), errors.CutStream),
         ({"error": {"message": "Too many tokens, please wait before trying again."}}, errors.RateLimited),  # Bedrock
         (piece(finish="SAFETY"), errors.Refused),
+        (piece(finish="guardrail_intervened"), errors.Refused),
+        (piece(finish="refusal"), errors.Refused),
         (piece(finish="content_filter: RECITATION"), errors.Refused),
         ({"error": {"message": "slow", "type": "None", "param": "None", "code": "429"}}, errors.RateLimited),
         ({"error": {"message": "bad key", "code": "401"}}, errors.Unauthorised),
