@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
+import re
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 
 import core.services.evaluation
 import core.stats
@@ -30,3 +33,9 @@ def test_results_have_only_the_listed_keys() -> None:
     assert json_data({"macro": (Estimate(0.5, interval),)}) == {
         "macro": [{"value": 0.5, "interval": [0.1, 0.9], "clear": True}]
     }
+
+
+def test_basis_of_a_score_has_its_documented_keys() -> None:
+    schemas = Path(__file__).resolve().parents[4] / "docs" / "reference" / "schemas.json"
+    documented = json.loads(schemas.read_text("utf-8"))["$defs"]["evaluation"]["properties"]["basis"]["description"]
+    assert re.findall(r"`(\w+)`", documented) == JSON_KEYS["Basis"].split()
