@@ -87,9 +87,18 @@ def _wrong_imports(path: Path) -> Iterator[str]:
             yield f"imports core.{part}, which core/{package} may not import"
 
 
+def test_every_allowed_import_is_used() -> None:
+    unused = {package: set(imports) for package, imports in MAY_IMPORT.items()}
+    for path in _modules("core"):
+        for name in _imports(path):
+            unused.get(_package(path), set()).discard(name.split(".")[1] if name.startswith("core.") else "")
+    unused["services"].clear()  # "all of these"
+    assert not {package: imports for package, imports in unused.items() if imports}
+
+
 def test_app_imports_no_core_internals() -> None:
     forbidden = {"duckdb", "openai", "ollama", "sklearn", "aiohttp"}
-    packages = {"store", "engine", "llm", "ingest", "export", "classifier", "baseline", "cli"}
+    packages = {"store", "engine", "llm", "ingest", "export", "classifier", "baseline", "cli", "prompts"}
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in _modules("app")
