@@ -279,8 +279,8 @@ def _problems(definition: ProtocolDefinition) -> Iterator[_Problem]:
         if not _ROLE_NAME.match(name) or family(name) != name or name in _RESERVED_NAMES:
             yield _Problem(
                 ("roles", name),
-                f"'{name}' cannot be a role: a name has small letters and underscores and does not end in an "
-                "underscore and a single letter; 'verdict', 'gold' and a few others are reserved",
+                f"'{name}' cannot be a role: a name has at most 31 small letters and underscores, begins with a letter "
+                "and does not end in an underscore and a single letter; 'verdict', 'gold' and some others are reserved",
             )
         for finding in check(role.prompt, (*VARIABLES, *prompts.BLOCKS), needed=("document",)):
             if finding.severity == "error":

@@ -102,6 +102,7 @@ def test_spec_has_counts_title_and_kinds() -> None:
         (("  two: ", "  decision: "), 4, "'decision' cannot be a role"),
         (("  two: ", "  judge_2: "), 4, "'judge_2' cannot be a role"),
         (("  two: ", "  judge_b: "), 4, "does not end in an underscore and a single letter"),
+        (("  two: ", f"  {'two' * 11}: "), 4, "at most 31 small letters"),
         (("  two: ", "  gold: "), 4, "'gold' cannot be a role"),  # a reference
         (("  last: {prompt", "  last: {speech"), 5, "'speech' is not a known key"),
         (("## user", "## usr"), 3, "'## user' part is missing"),
