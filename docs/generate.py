@@ -126,11 +126,14 @@ MEANINGS: Mapping[str, str] = {
     "cached": "TRUE if the reply was taken from the project",
     "cached_tokens": "prompt tokens that the provider had cached",
     "certainty": "probability of the value, 0 to 1",
+    "certainties.annotator": "always `classifier`",
     "classifiers.body": "the classifier, a skops file",
     "classifiers.card": "description of the training in Markdown",
     "classifiers.facts": "the training and its scores, as JSON",
     "classifiers.last_event": "`seq` of the last event before it was trained",
     "classifiers.origin": "file that it was imported from; empty if it was trained in this project",
+    "current_marks.item": "`note`, `tags`, `flag`, `skip`, or `blind`: the values given before the verdict was shown",
+    "current_marks.value": "JSON: text, a list of tags, `true`, or the values by item",
     "codebook_examples.part": "`include`, `exclude` or `keywords`",
     "codebook_examples.text": "the words in the codebook",
     "codebook_version": "number of the codebook's version",
@@ -144,6 +147,7 @@ MEANINGS: Mapping[str, str] = {
     "estimated": "TRUE if the tokens were estimated, because the server did not count them",
     "events.after": "the value after, as JSON",
     "events.before": "the value before, as JSON",
+    "events.item": "id of a label, `label`, the name of a mark, or the name of a setting",
     "events.kind": "kind of the event, such as `review` or `mark`",
     "evidence": "quotes of the document, with their places",
     "evidence_supported": "quotes that were found in the document",
@@ -185,7 +189,7 @@ MEANINGS: Mapping[str, str] = {
     "prompt_versions.number": "number of the version, from 1",
     "prompt_versions.text": "the template",
     "quotes": "number of quotes in the debate",
-    "rater": "person who gave the gold value; empty for a single one",
+    "rater": "person who gave the gold value; `gold` if the import names none",
     "raw": "the row as it was read",
     "reading": "how the reply was read, as JSON",
     "reason": "the reason in words",
@@ -217,20 +221,24 @@ MEANINGS: Mapping[str, str] = {
     "seq": "number of the event, in the order of time",
     "settings": "all settings of the run, as JSON",
     "settings.name": "name of the setting",
+    "settings.value": "the setting as JSON",
     "similarity": "cosine similarity of both documents",
     "slot": "protocol and role, such as `ecj/judge`",
     "spec": "the model as connection/model",
-    "status": "`Pending`, `Draft`, `Submitted` or `Discarded`; of a debate: `verdict`, `unresolved` or `failed`",
+    "status": "`Pending`, `Draft`, `Submitted` or `Discarded`",
     "stop_code": "why the run is paused or stopped; empty otherwise",
-    "superseded_verdicts.annotations": "annotations of its debate, as JSON; empty if there are none",
-    "superseded_verdicts.turns": "turns and keys of its replies, as JSON; empty in files of an older Moot",
+    "superseded_verdicts.annotations": "annotations of its debate, as JSON; NULL if there are none",
+    "superseded_verdicts.status": "`unresolved` or `failed`",
+    "superseded_verdicts.turns": "turns and keys of its replies, as JSON; NULL in files of an older Moot",
     "superseded_verdicts.verdict": "the verdict with its reasons and notes, as JSON",
     "supported": "number of quotes that were found in the document",
     "sweeps.progress": "results so far, as JSON",
+    "sweeps.spec": "what is compared (versions, models and parameters) and its limits, as JSON",
     "sweeps.state": "`running`, `paused`, `done`, `stopped` or `failed`",
     "sweeps.sweep": "number of the sweep, from 1",
     "texts.text": "a system prompt",
     "trials.after": "what was tested, in words",
+    "trials.after_asks": "hash of everything that determines the requests after the change",
     "trials.after_run": "id of the run with the change",
     "trials.before": "what it was compared with, in words",
     "trials.before_asks": "hash of everything that determines the requests before the change",
@@ -244,10 +252,27 @@ MEANINGS: Mapping[str, str] = {
     "value": "JSON; of an item `true`, `3`, or the id of the chosen label in quotation marks",
     "values": "the decided values, as JSON",
     "verdict": "reply of the last role",
+    "verdicts.status": "`verdict`, `unresolved` or `failed`",
     "verdicts.verdict": "the verdict with its reasons and notes, as JSON",
     "version": "number of the version, from 1",
 }
-"""Meanings of columns, by name or by table and name; a comment in the schema comes first."""
+"""Meanings of columns: by table and name; else a comment in the schema; else by name."""
+DESCRIPTIONS: Mapping[str, str] = {
+    "annotations": "The values that the verdict and each turn of a role gave to items.",
+    "attempts": "Failed attempts of requests.",
+    "batch_requests": "The requests in each file of a batch run.",
+    "batches": "Files of requests that batch runs sent to a server.",
+    "evaluation_review": "The rows of `annotated_review` that have gold which the codebook of the run allows.",
+    "latent_labels": "Labels that several annotators imply together (reference `latent`), rewritten when they change.",
+    "prompt_versions": "The Lab: versions of templates, which never change.",
+    "review_reason_states": "The data from which the rows of `review_reasons` were computed.",
+    "review_reasons": "Cached reasons for review of the documents of a run.",
+    "superseded_verdicts": "Verdicts of documents that were debated again.",
+    "sweeps": "The Lab: comparisons of a grid of prompt versions, models and parameters.",
+    "texts": "System prompts, each stored once.",
+    "trials": "The Lab: pairs of runs on the same documents, one before and one after a change.",
+}
+"""Descriptions of tables and views whose comment in the schema does not say what they hold."""
 
 
 def project_tables() -> str:
@@ -263,8 +288,9 @@ def project_tables() -> str:
         columns = {name: connection.execute(f"DESCRIBE {name}").fetchall() for name in (*views, *tables)}
     parts = [
         "# Tables and views\n",
-        "Every table and view of a project file. [Query the project file](project_file.md) explains how to read them. "
-        "Prefer the views: tables may change between versions of Moot.\n",
+        "Every view and table of a project file, except `moot_schema` (the version of the tables). [Query the project "
+        "file](project_file.md) explains how to read them. Prefer the views: tables may change between versions of "
+        "Moot.\n",
         "## Views\n",
     ]
     for name in views:
@@ -279,15 +305,22 @@ def project_tables() -> str:
 
 
 def _comment_of(source: str, kind: str, name: str) -> str:
-    """Return the comment directly above the last definition of a view or table; a later file may redefine a view."""
+    """Return the description of a view or table: by default the comment directly above its last definition.
+
+    A later file of the schema may redefine a view.
+    """
+    if name in DESCRIPTIONS:
+        return f"{DESCRIPTIONS[name]}\n"
     *_, last = re.finditer(rf"^((?:-- .*\n)*)CREATE (?:OR REPLACE )?{kind} {name} ", source, re.MULTILINE)
     comment = " ".join(line.removeprefix("-- ") for line in last[1].splitlines())
     return comment + "\n" if comment else ""
 
 
 def _columns(table: str, columns: list[tuple[Any, ...]], notes: Mapping[str, str]) -> str:
-    meanings = {name: MEANINGS.get(f"{table}.{name}", MEANINGS.get(name, "")) for name, *_ in columns}
-    rows = [f"| `{name}` | {kind} | {notes.get(name) or meanings[name]} |" for name, kind, *_ in columns]
+    meanings = {
+        name: MEANINGS.get(f"{table}.{name}") or notes.get(name) or MEANINGS.get(name, "") for name, *_ in columns
+    }
+    rows = [f"| `{name}` | {kind} | {meanings[name]} |" for name, kind, *_ in columns]
     return "| column | type | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
