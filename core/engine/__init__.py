@@ -1,1 +1,1 @@
-"""Engines that run debates: live, in batches, on Ray. Every reply is paid for once."""
+"""Engines that run debates: live, in worker processes, in batches, on Ray. Every reply is paid for once."""
