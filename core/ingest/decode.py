@@ -7,7 +7,7 @@ import io
 import os
 import re
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, Self
 
@@ -41,6 +41,16 @@ _LATIN = (  # tried in this order: charset-normalizer takes short Spanish or Ger
     ("cp1250", _DANUBE),
     ("iso8859_2", _DANUBE),
 )
+_DOS_LATIN = (
+    ("cp850", _WESTERN),
+    ("cp852", _POLISH),
+    ("cp852", _CZECH),
+    ("cp852", _DANUBE),
+    ("cp857", _TURKISH),
+)
+_INSIDE = re.compile(r"(?<=[a-z])[^\x00-\x7f\xa0\xad’‘“”…–—•·](?=[a-z])")
+"""A character inside a word of small letters, unless it may separate words. In a wrong encoding, many are signs or
+capital letters."""
 _DOS = re.compile(rb"(?<=[a-z])[\xa1-\xa4\xc6]|\x87[\xc6\xe4]|(?<=[a-zA-Z])(?:[\x81\x82\x84]|\x94(?=[a-z]))")
 """Letters of DOS (ü é ä ö í ó ú ñ ã çã çõ) inside a word. In other Latin encodings, these bytes are capital letters, or
 signs before a word (ö: after it)."""
@@ -76,7 +86,7 @@ class Decoding:
     """The encoding of a file.
 
     ``errors`` is ``replace`` if some bytes fit no encoding, and ``moot.cp1252`` (or another Latin encoding) if bytes
-    that are not UTF-8 are read in that encoding. ``note`` describes a file in two encodings, else it is empty.
+    that are not UTF-8 are read in that encoding. ``note`` describes a guess or a file in two encodings, if it is one.
     """
 
     encoding: str
@@ -106,8 +116,8 @@ def detect_encoding(stream: BinaryIO, requested: str | None, name: str) -> Decod
     A ``requested`` encoding is used and must fit: UsageError if Python does not know it, InputError if a byte does not
     fit. Otherwise, in this order: a byte-order mark, UTF-16 by its NULs, ISO-2022-JP by its escape sequences, UTF-8 if
     every byte fits, UTF-8 with a few damaged characters if most fit, the encodings of Latin letters, and what
-    charset-normalizer finds. If some lines are in UTF-8 and others in a Latin encoding, each byte is read in the one
-    that it fits, with a note.
+    charset-normalizer finds. The last two are guesses. If some lines are in UTF-8 and others in a Latin encoding, each
+    byte is read in the one that it fits, with a note.
     """
     stream.seek(0)
     head = stream.read(CHUNK)
@@ -127,7 +137,8 @@ def detect_encoding(stream: BinaryIO, requested: str | None, name: str) -> Decod
     if legacy == "cp1252" and _first_misfit(stream, "cp1252") is not None:
         legacy = "latin-1"
     fits = legacy == "latin-1" or _first_misfit(stream, legacy) is None
-    return Decoding(legacy, "strict" if fits else "replace")
+    guess = f"The encoding {legacy} is a guess: choose another one if letters are wrong."
+    return Decoding(legacy, "strict" if fits else "replace", guess)
 
 
 def _check_encoding(stream: BinaryIO, requested: str, name: str, head: bytes) -> Decoding:
@@ -205,18 +216,29 @@ def _mostly_utf8(misfits: bytes) -> bool:
 
 
 def _legacy(sample: bytes) -> str:
+    dos = [encoding for encoding, is_small in _fitting(sample, _DOS_LATIN) if is_small]
     if len(_DOS.findall(sample)) > 0.3 * sum(byte > 127 for byte in sample):
-        return "cp850"
+        return next(iter(dos), "cp850")
     text = sample.decode("cp1250", "replace").lower()
     if "á" in text and _LONG_VOWEL.search(text) and _fits(text, _HUNGARIAN):
         return "cp1250"
-    for encoding, letters in _LATIN:
-        if _fits(sample.decode(encoding, "replace"), letters):
-            return encoding
+    latin = dict(_fitting(sample, _LATIN))
+    if likely := [*(encoding for encoding, is_small in latin.items() if is_small is not False), *dos, *latin]:
+        return likely[0]
     from charset_normalizer import from_bytes
 
     best = from_bytes(sample, cp_isolation=_OTHERS, enable_fallback=False).best()
     return best.encoding if best is not None else "cp1252"
+
+
+def _fitting(sample: bytes, encodings: Sequence[tuple[str, frozenset[str]]]) -> Iterator[tuple[str, bool | None]]:
+    """Yield the encodings whose letters fit, and whether the letters inside words are small; None if there are none."""
+    for encoding, letters in encodings:
+        text = sample.decode(encoding, "replace")
+        if _fits(text, letters):
+            inside = _INSIDE.findall(text)
+            small = sum(letter != letter.upper() for letter in inside)
+            yield encoding, small >= 0.95 * len(inside) if inside else None
 
 
 def _fits(text: str, letters: frozenset[str]) -> bool:
