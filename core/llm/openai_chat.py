@@ -144,6 +144,10 @@ class _Events:
 def take(event: dict[str, Any], builder: streaming.ReplyBuilder, *, is_error: bool = False) -> None:
     """Add one event of a stream to the reply, or a whole reply. An event that ``is_error`` may lack this key."""
     role_model = builder.request.role_model
+    if "choices" not in event and isinstance(event.get("data"), dict):
+        event = event["data"]  # Cline
+    if not event.get("choices"):  # otherwise fields such as error_code may say that all is well
+        is_error |= any(value and name.startswith("error_") for name, value in event.items())
     if (is_error and event) or event.get("error") or event.get("object") == "error":
         raise from_event(event.get("error") or event, role_model)
     builder.note_model(event.get("model"))

@@ -87,6 +87,11 @@ def test_complete_reply_is_read_under_any_content_type(kind: str, indent: int | 
     assert ask(sending(COMPACT, kind=kind)).reply.text == REPLY
 
 
+def test_complete_reply_within_an_envelope_is_read() -> None:
+    reply = ask(sending(json.dumps({"success": True, "data": WHOLE}).encode(), kind="application/json")).reply
+    assert (reply.text, reply.usage.completion_tokens) == (REPLY, 7)
+
+
 def test_complete_reply_without_a_finish_reason_is_read() -> None:
     body = {"choices": [{"message": {"content": REPLY}}]}
     assert ask(sending(json.dumps(body).encode(), kind="application/json")).reply.finish_reason == "stop"
@@ -261,6 +266,7 @@ def test_finish_reason_is_normalised(reason: str, expected: str) -> None:
         ({"error": "Unexpected endpoint or method. (POST /chat/completions)"}, errors.NoSuchModel),
         ({"error": {"message": "Overloaded", "type": "overloaded_error"}}, errors.ServerFault),
         (piece(finish="null"), errors.CutStream),
+        ({"choices": None, "error_type": "BadRequestError", "error_message": "prompt too long"}, errors.ContextTooLong),
         ({"choices": [{"error": {"code": 502, "message": "gone"}, "finish_reason": "error"}]}, errors.ServerFault),
     ],
 )
