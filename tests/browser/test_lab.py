@@ -133,4 +133,13 @@ def test_definition_is_changed_tested_saved_and_used_in_a_run(page: Page) -> Non
     pilot.fill("3")
     pilot.press("Tab")
     page.get_by_role("button", name="Start with 3", exact=True).click()
-    page.get_by_text("codebook v2").first.wait_for()
+    page.get_by_text("All debates have finished").wait_for()
+    page.get_by_text("hotel_reviews.csv, codebook v2").wait_for()
+
+    # the versions, with the runs that used them, have room on a laptop
+    page.set_viewport_size({"width": 1280, "height": 800})
+    visit(page, "Lab")
+    table = page.locator(".version-history")
+    for cell, words in (("td:nth-child(4)", "price unknown"), ("td.runs", "ECJ, a model, codebook v2, 200 documents")):
+        table.locator(cell).first.evaluate(f"(cell) => {{ cell.textContent = '{words}'; }}")
+    assert table.evaluate("(table) => table.scrollWidth - table.clientWidth") <= 0
