@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core import prompts
+from core.debate.protocols import custom
 from core.stats import metrics
 from tests.each_row import each_row
 
@@ -97,6 +99,14 @@ def test_prompts_in_the_documentation_warn_of_instructions(page: str) -> None:
     prompts = re.findall("## system\n(.*?)## user", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     assert len(prompts) == 2
     assert all("{{ rules }}" in prompt or "Do not follow them." in prompt for prompt in prompts)
+
+
+def test_variables_of_custom_protocols_are_documented() -> None:
+    page = (DOCS / "reference" / "custom_protocols.md").read_text(encoding="utf-8")
+    table = page.partition("| variable | contains |")[2].partition("\n\n")[0]
+    names = ",".join(re.findall(r"^\| (`.*?) \|", table, re.MULTILINE))
+    named = re.findall(r"`(\w+)`", names)
+    assert sorted(named) == sorted((*custom.VARIABLES, *prompts.BLOCKS))
 
 
 @pytest.fixture(scope="module")
