@@ -9,9 +9,9 @@ change that is stored first is lost. Slow work of a callback holds up only the c
 The request of a fragment names the page that the browser shows, but the server may have begun to open another page.
 Streamlit then returns to the old page: the link has no effect, or the browser removes the elements of the new page.
 
-If a run has ended and its last elements are not sent yet, as on a busy machine, a request of a fragment makes Streamlit
-drop these elements, or only the containers of the fragment, without which the browser fails at what they contain and
-shows an empty page.
+On a busy machine, a run may have ended before its last elements are sent. A request of a fragment then makes Streamlit
+drop these elements, or only the containers of the fragment. Without the containers the browser fails at what they
+contain and shows an empty page.
 
 If a callback raises an error, Streamlit neither calls the other callbacks nor draws the page, not even its sidebar.
 Callbacks can therefore raise a MootError, which the page then shows at its top.

@@ -1,10 +1,10 @@
 """The built-in model in the roles of a debate: a word-list baseline that argues from the codebook's words.
 
 It is not a language model. It never sees the prompt; its replies depend on the role, the request's inputs, the codebook
-and the document's fields (on labels only the first), and on nothing else. Each role uses its own part of the evidence:
-who proposes names the labels that words carry, without doubts; who challenges raises the doubts (exceptions, set
-phrases, questions, negations); who decides weighs both. An objection is accepted unless an undoubted word contradicts
-it.
+and the document's fields (on labels only the first), and on nothing else. Each role uses its own part of the evidence.
+A role that proposes ignores doubts and names the labels that words carry. A role that challenges raises the doubts
+(exceptions, set phrases, questions, negations). A role that decides weighs both: an objection is accepted unless an
+undoubted word contradicts it.
 
 A rating has a place between the ends of the scale, 0 to 1: 1 - (1 - w)(1 - o)(1 - c).
 

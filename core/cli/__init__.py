@@ -1,6 +1,7 @@
 """Command line: the studio's functions without a browser. Its contract is ``docs/reference``.
 
-Here are the command group ``moot``, ``studio`` and ``demo``; the other commands are added from their modules.
+Here are the command group ``moot``, ``studio``, ``desktop-entry`` and ``demo``. The other commands are added from
+their modules.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Prompt templates: find the shipped ones and render them.
 
-A template is one Markdown file ``prompts/<protocol>/<role>.v<n>.md`` with a ``## system`` and a ``## user`` part;
-``prompts/shared/`` holds the texts that all templates use. A released file is never edited: a new version is a new
-file. The constant part (role, labels, guideline) comes first and is byte-identical across documents, so that servers'
-prefix caches hit; the document comes last.
+A template is one Markdown file ``prompts/<protocol>/<role>.v<n>.md`` with a ``## system`` and a ``## user`` part. A
+subfolder of a protocol has the templates of a preset, and ``prompts/shared/`` the texts that all templates use. A
+released file is never edited: a new version is a new file.
+
+The constant part (role, labels, guideline) comes first and is byte-identical across documents, so that servers' prefix
+caches hit. The document comes last.
 """
 
 from __future__ import annotations
