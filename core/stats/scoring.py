@@ -511,6 +511,14 @@ class _Patterns:
         by_document[self.rows] = influence[self.inverse]
         return self.design.roots(by_document)
 
+    def _correlations(self, roots: Numbers) -> Numbers:
+        """Return the correlations of outputs from their roots, smaller for few groups: of two they are 1 or -1."""
+        correlations = metric_intervals.correlations(roots)
+        if self.design.groups is None:
+            return correlations
+        kept = 1 - 1 / (self.units - 1) ** 2
+        return np.asarray(kept * correlations + (1 - kept) * np.eye(len(correlations)))
+
     def _case_units(self, cases: Callable[[Samples], Numbers], base: Samples) -> tuple[Numbers, Numbers]:
         """Return the unweighted cases of each output, and the independent units among them."""
         documents = _two_dimensional(cases(replace(base, weights=self.frequency[None, :])))[0]
@@ -545,7 +553,7 @@ class _Patterns:
                 values[columns] * share[columns],
                 np.array([span.low for span in ranges]) * share[columns],
                 np.array([span.high for span in ranges]) * share[columns],
-                metric_intervals.correlations(of_labels.roots[:, columns]),
+                self._correlations(of_labels.roots[:, columns]),
                 self.level,
             )
         return _Estimated([Estimate(value, interval)], roots)
@@ -611,7 +619,7 @@ class _Patterns:
                 half = max(half, equal.high if equal else 0.0)
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
-        correlation = float(metric_intervals.correlations(roots)[0, 1])
+        correlation = float(self._correlations(roots)[0, 1])
         return difference_interval(
             (low, _range(metric, before)), (high, _range(metric, after)), correlation, self.level
         )

@@ -532,3 +532,16 @@ def test_difference_of_kappa_is_wider_for_few_documents() -> None:
         return float(t_quantile(n - 2) * (n / (n - 2)) ** 0.5 * (1 + 1 / (differ * times)) ** 0.5)
 
     assert width(1) / width(100) == pytest.approx(10 * factor(1) / factor(100), rel=1e-3)
+
+
+def test_two_groups_of_few_documents_leave_a_difference_uncertain() -> None:
+    # Two groups have a correlation of 1 or -1. With it, the difference of 50 points had the interval 49.1 to 50.1.
+    reference, groups = np.ones((8, 1), dtype=int), np.array([1, 1, 0, 0, 1, 1, 1, 0])
+    first, second = np.array([[0, 0, 0, 1, 1, 0, 0, 0], [0, 1, 1, 1, 1, 1, 0, 1]])[:, :, None]
+    wide, narrow = (
+        difference("multilabel", reference, first, second, ["a"], design=Design(groups=groups), level=level)["accuracy"]
+        for level in (0.95, 0.9)
+    )
+    assert wide.interval is not None
+    assert narrow.interval is not None
+    assert wide.interval.low < narrow.interval.low < 0 < narrow.interval.high < wide.interval.high
