@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from string import ascii_uppercase
@@ -117,50 +119,25 @@ def import_chats(session: ProjectSession, path: Path) -> tuple[int, int]:
     A text that was imported before gets the answers of further annotators. Texts are screened and masked like those
     written in Moot. Raises InputError with the line for anything else, and nothing is stored then.
     """
-    current = load_labelling(session)
-    names = load_settings(session).names
+    current, names = load_labelling(session), load_settings(session).names
+    known = _KnownTexts(current.log)
     entries: list[Entry] = []
     documents: list[Document] = []
-    texts: Counter[str] = Counter()
-    keys: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    submissions: dict[str, Submission] = {}
-    others: defaultdict[str, set[Entry]] = defaultdict(set)
-
-    def note(entry: Entry) -> None:
-        match entry:
-            case Submission():
-                submissions[entry.document_id] = entry
-                texts[entry.author] += 1
-                if not may_be_sent_again(entry):
-                    keys[entry.author].setdefault(repetition_key(entry.text), entry.document_id)
-            case Answer():
-                others[entry.question_id.rpartition("/")[0]].add(entry)
-            case Impression() | Reaction():
-                others[entry.document_id].add(entry)
-
-    for entry in current.log:
-        note(entry)
     for number, line in enumerate(read_text(path, max_bytes=MAX_CHAT_BYTES).split("\n"), start=1):
         if not line.strip():
             continue
-        try:
+        with _errors_at(f"{path.name}, line {number}"):
             row = _ChatRow.model_validate_json(line)
             row = row.model_copy(update={"author": checked_author(row.author)})
-            submission, rest = _entries(current, row, names, keys[row.author])
-            before = submissions.get(submission.document_id)
-            if before is not None:
-                new = _added_answers(submission, rest, before, others[submission.document_id])
+            submission, rest = _entries(current, row, names, known.by_repetition_key[row.author])
+            if submission.document_id in known.submissions:
+                new = known.added_answers(submission, rest)
             else:
                 new = [submission, *rest]
                 if not submission.excluded:
-                    documents.append(document_of(submission, texts[row.author]))
-        except UsageError as error:
-            raise InputError(f"{path.name}, line {number}: {error.message}", error.remedy) from error
-        except ValueError as error:
-            problem = format_problem(error) if isinstance(error, ValidationError) else error
-            raise InputError(f"{path.name}, line {number}: {problem}.", "Correct the line.") from error
+                    documents.append(document_of(submission, known.texts[row.author]))
         for entry in new:
-            note(entry)
+            known.add(entry)
         entries += new
     session.store.author_log.append(entries, documents=documents, gold=_gold(current, entries))
     return (
@@ -169,21 +146,58 @@ def import_chats(session: ProjectSession, path: Path) -> tuple[int, int]:
     )
 
 
-def _added_answers(
-    submission: Submission, rest: Iterable[Entry], before: Submission, others_before: Set[Entry]
-) -> list[Entry]:
-    """Return the answers of annotators that a chat did not have when it was imported ``before``.
+@contextmanager
+def _errors_at(place: str) -> Iterator[None]:
+    """Raise InputError with the place in a file for what a line has wrong."""
+    try:
+        yield
+    except UsageError as error:
+        raise InputError(f"{place}: {error.message}", error.remedy) from error
+    except ValueError as error:
+        problem = format_problem(error) if isinstance(error, ValidationError) else error
+        raise InputError(f"{place}: {problem}.", "Correct the line.") from error
 
-    An excluded text has none. Raises ValueError if anything else differs.
-    """
-    if before.excluded or submission.excluded:
-        return []
-    given = {_annotator(entry) for entry in others_before if isinstance(entry, Answer)}
-    differing = [entry for entry in rest if entry not in others_before]
-    added = [entry for entry in differing if isinstance(entry, Answer) and _annotator(entry) not in given]
-    if submission.questions != before.questions or len(added) < len(differing):
-        raise ValueError("the text was imported before, and only answers of further annotators can be added to it")
-    return list[Entry](added)
+
+class _KnownTexts:
+    """The texts of the log and of earlier lines, with what a further line is compared with."""
+
+    def __init__(self, log: Iterable[Entry]) -> None:
+        self.submissions: dict[str, Submission] = {}
+        self.texts: Counter[str] = Counter()
+        """Number of texts by author."""
+        self.by_repetition_key: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        """Documents that an author must not repeat, by author and ``repetition_key``."""
+        self._other_entries: defaultdict[str, set[Entry]] = defaultdict(set)
+        for entry in log:
+            self.add(entry)
+
+    def add(self, entry: Entry) -> None:
+        match entry:
+            case Submission():
+                self.submissions[entry.document_id] = entry
+                self.texts[entry.author] += 1
+                if not may_be_sent_again(entry):
+                    self.by_repetition_key[entry.author].setdefault(repetition_key(entry.text), entry.document_id)
+            case Answer():
+                self._other_entries[entry.question_id.rpartition("/")[0]].add(entry)
+            case Impression() | Reaction():
+                self._other_entries[entry.document_id].add(entry)
+
+    def added_answers(self, submission: Submission, rest: Iterable[Entry]) -> list[Entry]:
+        """Return the answers of annotators that a known text did not have before.
+
+        An excluded text has none. Raises ValueError if anything else differs.
+        """
+        before = self.submissions[submission.document_id]
+        if before.excluded or submission.excluded:
+            return []
+        others_before = self._other_entries[submission.document_id]
+        given = {_annotator(entry) for entry in others_before if isinstance(entry, Answer)}
+        differing = [entry for entry in rest if entry not in others_before]
+        added = [entry for entry in differing if isinstance(entry, Answer) and _annotator(entry) not in given]
+        if submission.questions != before.questions or len(added) < len(differing):
+            raise ValueError("the text was imported before, and only answers of further annotators can be added to it")
+        return list[Entry](added)
 
 
 def _annotator(answer: Answer) -> tuple[str, str, str]:
@@ -193,71 +207,79 @@ def _annotator(answer: Answer) -> tuple[str, str, str]:
 def _entries(
     current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], earlier: Mapping[str, str]
 ) -> tuple[Submission, list[Entry]]:
-    """Return the submission of one line and its other entries.
+    """Return the submission of one line and its other entries. An excluded text has neither words nor other entries.
 
     ``earlier`` maps the ``repetition_key`` of texts that its author must not repeat to their documents. Raises
     ValueError for unknown labels, answers and annotators, for a second question about a label, and for options
     that are empty, or repeated once they are masked.
     """
     masked = [mask(message.text, names) for message in row.messages]
-    messages = [ConversationMessage(one.role, safe.text) for one, safe in zip(row.messages, masked, strict=True)]
-    if messages[-1].role != "author":
+    *before, last = (ConversationMessage(one.role, safe.text) for one, safe in zip(row.messages, masked, strict=True))
+    if last.role != "author":
         raise ValueError("the last message is not the author's")
-    text, before = messages[-1].text, tuple(messages[:-1])
     id = f"chat-{digest([row.author, row.conversation, [message.text for message in row.messages]], size=6)}"
-    is_known = earlier.get(repetition_key(text)) == id  # a text does not repeat itself
-    rule = exclusion(text, () if is_known else earlier, before)
+    is_known = earlier.get(repetition_key(last.text)) == id  # a text does not repeat itself
+    rule = exclusion(last.text, () if is_known else earlier, before)
+    submission = Submission(
+        document_id=id,
+        author=row.author,
+        at=row.at,
+        text="",
+        conversation=row.conversation,
+        excluded=rule,
+        masked=masked[-1].counts,
+        codebook_version=current.version,
+    )
+    if rule:
+        return submission, []
     features = {normalise(feature.name): feature for feature in current.features}
-    questions, predictions, answers = [], {}, []
-    for question_row in () if rule else row.questions:
+    questions: list[Question] = []
+    predictions: dict[str, FeaturePrediction] = {}
+    answers: list[Entry] = []
+    for question_row in row.questions:
         feature = features.get(normalise(question_row.label))
         if feature is None:
             raise ValueError(f"the codebook has no label '{question_row.label}'")
         if feature.item in predictions:
             raise ValueError(f"the label '{question_row.label}' has two questions")
         question_row = _masked(question_row, feature, names)
-        names_of_options = [normalise(option) for option in question_row.options]
-        if "" in names_of_options or len({*names_of_options}) < len(names_of_options):
-            raise ValueError(f"'{question_row.question}' has an empty or repeated option")
-        if feature.values and {*names_of_options} != {*map(normalise, feature.values)}:
-            raise ValueError(f"the options of '{question_row.question}' are not those of the label '{feature.name}'")
-        question = Question(
-            f"{id}/{feature.item}",
-            id,
-            feature.item,
-            question_row.question,
-            question_row.options,
-            question_row.predicted,
-        )
+        question = _question(question_row, feature, id)
         questions.append(question)
         predictions[feature.item] = FeaturePrediction(question_row.predicted, question_row.certainty)
-        answers += [
-            _author_answer(question, question_row, row, names),
-            *_annotator_answers(question, question_row, row.at),
-        ]
-    submission = Submission(
-        document_id=id,
-        author=row.author,
-        at=row.at,
-        text="" if rule else text,
-        conversation=row.conversation,
-        before=() if rule else before,
-        excluded=rule,
+        answers.append(_author_answer(question, question_row, row, names))
+        answers += _annotator_answers(question, question_row, row.at)
+    submission = replace(
+        submission,
+        text=last.text,
+        before=tuple(before),
         relevant=tuple(predictions),
         predictions=predictions,
         selected=tuple(predictions),
         questions=tuple(questions),
-        masked=masked[-1].counts,
-        codebook_version=current.version,
     )
-    entries: list[Entry] = [*answers]
-    if row.recommended and not rule:
-        if row.arm not in (SELECTOR, KEYWORDS):
-            raise ValueError(f"the arm '{row.arm}' does not exist")
-        matches = tuple(predictions) if row.arm == SELECTOR else ()
-        entries.append(Impression(id, row.author, row.at, row.recommended, row.arm, matches))
-        entries += [Reaction(id, row.author, row.at + 1 + click) for click in range(row.clicks)]
-    return submission, entries
+    return submission, [*answers, *_recommendation(row, submission)]
+
+
+def _question(row: _QuestionRow, feature: Feature, document_id: str) -> Question:
+    """Return the question of a masked row. Raises ValueError for wrong options."""
+    names_of_options = [normalise(option) for option in row.options]
+    if "" in names_of_options or len({*names_of_options}) < len(names_of_options):
+        raise ValueError(f"'{row.question}' has an empty or repeated option")
+    if feature.values and {*names_of_options} != {*map(normalise, feature.values)}:
+        raise ValueError(f"the options of '{row.question}' are not those of the label '{feature.name}'")
+    id = f"{document_id}/{feature.item}"
+    return Question(id, document_id, feature.item, row.question, row.options, row.predicted)
+
+
+def _recommendation(row: _ChatRow, submission: Submission) -> list[Entry]:
+    """Return what was recommended after a text, and the clicks on it. Raises ValueError for an unknown arm."""
+    if not row.recommended:
+        return []
+    if row.arm not in (SELECTOR, KEYWORDS):
+        raise ValueError(f"the arm '{row.arm}' does not exist")
+    id, matches = submission.document_id, submission.relevant if row.arm == SELECTOR else ()
+    clicks = (Reaction(id, row.author, row.at + 1 + click) for click in range(row.clicks))
+    return [Impression(id, row.author, row.at, row.recommended, row.arm, matches), *clicks]
 
 
 def _masked(row: _QuestionRow, feature: Feature, names: tuple[str, ...]) -> _QuestionRow:
