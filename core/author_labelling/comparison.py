@@ -18,7 +18,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from statistics import mean, median, stdev
 from typing import Any
 
@@ -179,38 +179,33 @@ def group_reports(questions: Iterable[AskedQuestion]) -> tuple[GroupReport, ...]
 
 
 def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport:
-    answers = [answer for asked_question in questions for answer in asked_question.annotators[group].values()]
-    positions = [_positions(asked_question, group) for asked_question in questions]
+    answers = [answer for each in questions for answer in each.annotators[group].values()]
+    positions = [_positions(each, group) for each in questions]
     choices = [
-        (asked_question, position)
-        for asked_question, chosen in zip(questions, positions, strict=True)
-        for position in chosen
-        if position is not None
+        (each, option)
+        for each, chosen in zip(questions, positions, strict=True)
+        for option in chosen
+        if option is not None
     ]
-    correct = [asked_question for asked_question, position in choices if position == asked_question.truth]
-    labelled = [answer for answer in answers if answer.choice is not None]
+    truths = [(each, each.truth or 0) for each, _ in choices]
+    correct = [each for each, option in choices if option == each.truth]
     times = [answer.seconds for answer in answers if answer.seconds is not None]
     cost = total_cost(answer.cost_usd for answer in answers)
     return GroupReport(
         group=group,
         annotators=len({answer.by for answer in answers}),
         questions=len(questions),
-        labels=len(labelled),
+        labels=sum(answer.choice is not None for answer in answers),
         abstained=sum(answer.abstention is not None for answer in answers),
         unresolved=sum(answer.is_unresolved for answer in answers),
-        accuracy=hit_share([asked_question for asked_question, _ in choices], correct),
+        accuracy=hit_share([each for each, _ in choices], correct),
         kappa=mean_kappa(
             positions,
-            [asked_question.unit for asked_question in questions],
-            [(asked_question.question.item, len(asked_question.question.options)) for asked_question in questions],
+            [each.unit for each in questions],
+            [(each.question.item, len(each.question.options)) for each in questions],
         ),
-        kl_meaning=_divergence(
-            [normalise(asked_question.question.options[asked_question.truth or 0]) for asked_question, _ in choices],
-            [normalise(asked_question.question.options[position]) for asked_question, position in choices],
-        ),
-        kl_position=_divergence(
-            [asked_question.truth for asked_question, _ in choices], [position for _, position in choices]
-        ),
+        kl_meaning=_divergence(_meanings(truths), _meanings(choices)),
+        kl_position=_divergence([option for _, option in truths], [option for _, option in choices]),
         strata=_strata(questions, positions),
         seconds=mean(times) if times else None,
         cost_usd=None if cost is None else cost / len(answers),
@@ -223,6 +218,10 @@ def _positions(asked_question: AskedQuestion, group: str) -> list[int | None]:
         asked_question.question.position(answer.choice)
         for _, answer in sorted(asked_question.annotators[group].items())
     ]
+
+
+def _meanings(choices: Iterable[tuple[AskedQuestion, int]]) -> list[str]:
+    return [normalise(each.question.options[option]) for each, option in choices]
 
 
 def mean_kappa(positions: Sequence[Sequence[int | None]], units: Sequence[str], strata: Sequence[Hashable]) -> Estimate:
@@ -313,27 +312,28 @@ def predictivity_tasks(questions: Iterable[AskedQuestion]) -> tuple[Predictivity
     usable.sort(key=lambda each: each.author_answer.at if each.author_answer else 0.0)  # not so in an imported file
     groups = dict.fromkeys(group for asked_question in usable for group in asked_question.annotators)
     by_author: defaultdict[str, list[AskedQuestion]] = defaultdict(list)
+    sources = (AUTHOR, *groups, RANDOM)
     tasks = []
     for asked_question in usable:
         before = by_author[asked_question.source.author][-EARLIER_ANSWERS:]
         by_author[asked_question.source.author].append(asked_question)
         if len(before) < EARLIER_ANSWERS:
             continue
-        for source in (AUTHOR, *groups, RANDOM):
-            for repeat in range(REPEATS):
-                rng = random.Random(f"{SEED} {repeat} {source} {asked_question.question.id}")
-                labels = [_label(earlier, source, rng) for earlier in before]
-                if None not in labels:
-                    answers = tuple(
-                        EarlierAnswer(
-                            text=earlier.source.text,
-                            question=earlier.question.text,
-                            answer=str(label),
-                            same=earlier.source.conversation == asked_question.source.conversation,
-                        )
-                        for earlier, label in zip(before, labels, strict=True)
-                    )
-                    tasks.append(PredictivityTask(asked_question, source, repeat, answers))
+        for source, repeat in product(sources, range(REPEATS)):
+            rng = random.Random(f"{SEED} {repeat} {source} {asked_question.question.id}")
+            labels = [_label(earlier, source, rng) for earlier in before]
+            if None in labels:
+                continue
+            answers = tuple(
+                EarlierAnswer(
+                    text=earlier.source.text,
+                    question=earlier.question.text,
+                    answer=str(label),
+                    same=earlier.source.conversation == asked_question.source.conversation,
+                )
+                for earlier, label in zip(before, labels, strict=True)
+            )
+            tasks.append(PredictivityTask(asked_question, source, repeat, answers))
     return tuple(tasks)
 
 

@@ -223,19 +223,13 @@ def replay(
                     react(earlier, success=False)
                 submissions[entry.document_id] = entry
                 questions.update((question.id, question) for question in entry.questions)
-            case Answer() if entry.group == AUTHOR and entry.question_id in questions:
-                if entry.question_id in effects:
-                    continue
-                question = questions[entry.question_id]
+            case Answer(question_id=id) if entry.group == AUTHOR and id in questions and id not in effects:
+                question = questions[id]
                 source = submissions[question.document_id]
-                prediction = source.predictions.get(question.item, FeaturePrediction())
                 is_spam = source.author in spammers
-                before = after = selector.score(question.item, prediction).uncertainty
                 answer_loss = None if is_spam else loss(question, entry)
-                if answer_loss is not None:
-                    selector = selector.learn_uncertainty(question.item, prediction, answer_loss)
-                    after = selector.score(question.item, prediction).uncertainty
-                effects[question.id] = AnswerEffect(entry, question, before, after, answer_loss)
+                prediction = source.predictions.get(question.item, FeaturePrediction())
+                selector, effects[id] = _learn_from(selector, entry, question, prediction, answer_loss)
                 if not is_spam and (choice := choice_now(source, question, entry)) is not None:
                     examples.setdefault(question.item, []).append(AnsweredText(source.text, choice))
             case Impression() if entry.author not in spammers:
@@ -245,3 +239,14 @@ def replay(
                     del pending[entry.author]
                 react(impression, success=entry.helpful is not False)
     return Learned(selector, examples, effects)
+
+
+def _learn_from(
+    selector: Selector, answer: Answer, question: Question, prediction: FeaturePrediction, loss: float | None
+) -> tuple[Selector, AnswerEffect]:
+    """Return the selector after an answer, and the effect of the answer on it: none without a loss."""
+    before = after = selector.score(question.item, prediction).uncertainty
+    if loss is not None:
+        selector = selector.learn_uncertainty(question.item, prediction, loss)
+        after = selector.score(question.item, prediction).uncertainty
+    return selector, AnswerEffect(answer, question, before, after, loss)
