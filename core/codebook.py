@@ -389,8 +389,8 @@ def parse_codebook(
 ) -> Codebook:
     """Parse a codebook from plain data (YAML, JSON, a form).
 
-    Raises CodebookError naming every wrong field, with its line if ``lines`` has it, and for a name that is too long
-    unless the codebook ``is_stored``.
+    Raises CodebookError naming every wrong field, with its line if ``lines`` has it, and unless the codebook
+    ``is_stored`` for a name that is too long and for a code of several labels.
     """
     try:
         codebook = Codebook.model_validate(data)
@@ -398,9 +398,14 @@ def parse_codebook(
         raise CodebookError(
             f"{source}: {_error_text(error, data, lines or {})}.", "Correct it and try again."
         ) from error
+    if is_stored:
+        return codebook
     for number, name in enumerate(codebook.names, 1):
-        if not is_stored and (problem := name_problem(name)):
+        if problem := name_problem(name):
             raise CodebookError(f"{source}: label {number}: {problem}.", "Correct it and try again.")
+    codes = [label.code for label in codebook.labels if label.code is not None]
+    if repeated := {code for code in codes if codes.count(code) > 1}:
+        raise CodebookError(f"{source}: two labels have the same code: {min(repeated):g}.", "Change one of them.")
     return codebook
 
 
@@ -423,11 +428,7 @@ def load_yaml(text: str, *, source: str = "the codebook") -> Codebook:
             f"{source}: expected name, kind, unit and labels, found {found}.",
             "See the sample codebook for the layout.",
         )
-    codebook = parse_codebook(data, source=source, lines=yaml_text.line_numbers(root))
-    codes = [label.code for label in codebook.labels if label.code is not None]
-    if repeated := {code for code in codes if codes.count(code) > 1}:
-        raise CodebookError(f"{source}: two labels have the same code: {min(repeated):g}.", "Change one of them.")
-    return codebook
+    return parse_codebook(data, source=source, lines=yaml_text.line_numbers(root))
 
 
 def dump_yaml(codebook: Codebook) -> str:

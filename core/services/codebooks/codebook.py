@@ -279,11 +279,15 @@ def change_label(codebook: Codebook, label_id: str, **fields: Any) -> Codebook:
     """Return the codebook with one label changed. KeyError for an unknown id.
 
     The fields are ``name``, ``description``, ``include``, ``exclude``, ``keywords``, ``colour``, ``code``, ``open`` and
-    ``scale``.
+    ``scale``. Raises CodebookError for an invalid value, and for a code that another label has.
     """
     label = codebook.label(label_id)
     if "name" in fields:
         fields["name"] = check_name(codebook, fields["name"], label_id)
+    if (code := fields.get("code")) is not None:
+        for other in codebook.labels:
+            if other.id != label_id and other.code == code:
+                raise CodebookError(f"The label '{other.name}' already has the code {code:g}.", "Choose another code.")
     changed = label.model_dump() | fields
     return _with_labels(codebook, [changed if other.id == label_id else other for other in codebook.labels])
 

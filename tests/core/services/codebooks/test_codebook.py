@@ -121,6 +121,15 @@ def test_keywords_labels_and_kind_can_be_edited() -> None:
         codebooks.change_label(BOOK, "nobody", name="x")
 
 
+def test_two_labels_cannot_have_the_same_code() -> None:
+    choice = codebooks.change_label(codebooks.change(BOOK, kind="choice"), FOOD, code=1)
+    with pytest.raises(CodebookError, match=r"'Food' already has the code 1\."):
+        codebooks.change_label(choice, PRICE, code=1)
+    other = codebooks.change_label(choice, PRICE, code=2)
+    assert codebooks.change_label(other, PRICE, code=2, description="Cost") != other
+    assert codebooks.change_label(other, FOOD, code=None).label(FOOD).code is None
+
+
 # -- files, templates, starters
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.codebook import Codebook, parse_codebook
+from core.codebook import Codebook, Label, parse_codebook
 from core.errors import CodebookError
 from core.services.codebooks.refi_qda import NAMESPACE, dump_qdc, parse_qdc
 from tests.each_row import each_row
@@ -62,6 +62,12 @@ def test_codebook_survives_the_round_trip() -> None:
     content = dump_qdc(HOTEL)
     check_schema(xml.fromstring(content))
     assert parse_qdc(content, source="x.qdc") == HOTEL
+
+
+def test_two_labels_with_one_code_are_an_error() -> None:
+    labels = (Label(name="A", code=1), Label(name="B", code=1))
+    with pytest.raises(CodebookError, match="two labels have the same code: 1"):
+        parse_qdc(dump_qdc(Codebook(kind="choice", labels=labels)), source="a.qdc")
 
 
 def test_kind_codes_and_scales_survive_the_round_trip() -> None:
