@@ -1,8 +1,10 @@
 """Arrays that metrics are computed on: one row per document, and a mark for "no value".
 
+- *values* of an annotator are float64 ``[document, item]``: 1 and 0 of a label, the index of a choice, a rating, NaN
+  for no value (a scale may go below zero, so -1 is a rating);
 - a *binary grid* is int8 ``[document, item]``: 1 present, 0 absent, -1 no value (no gold, or unreadable);
 - *codes* are int64 of any shape: the index of a label, -1 for no value;
-- *ratings* are float64 of any shape: NaN for no value (a scale may go below zero, so -1 is a rating).
+- *ratings* are float64 of any shape: NaN for no value.
 
 A missing value never counts as absent. A document counts in an evaluation if it has gold for at least one item and the
 annotator has a value for *every* item (the definition of a verdict). It is *excluded* if it has gold and the annotator
