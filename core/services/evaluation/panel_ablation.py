@@ -17,7 +17,7 @@ from core.debate import personas, protocols
 from core.debate.protocol_spec import PERSONAS, PRESET
 from core.documents import Reference
 from core.errors import MootError
-from core.formatting import format_signed
+from core.formatting import format_p_value, format_signed
 from core.runs import DEFAULT_MAX_TOKENS, RunRow, RunSettings
 from core.services.document_samples import fixed_sample
 from core.services.evaluation import annotation_arrays, coverage
@@ -26,7 +26,9 @@ from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
 from core.stats import panels
 from core.stats.arrays import Mask, Numbers
+from core.stats.comparison import verdict_on
 from core.stats.intervals import Estimate, format_interval
+from core.stats.scoring import interval_p
 from core.store.annotation_sources import REVIEWED, source_of
 
 Style: TypeAlias = Literal["full", "simple"]
@@ -138,8 +140,11 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
             for group, (_, after) in ratings["full"].items()
         }
         titles = {style: row.title for style, row in rows.items()}
-        label = run.settings.codebook.label_names[dimension]
-        sentence = _sentence(titles, label, gains[ALL_GROUPS]["spearman"], is_reviewed=is_reviewed)
+        codebook, gain = run.settings.codebook, gains[ALL_GROUPS]["spearman"]
+        units = len(shared_rows) if codes is None else len(np.unique(codes))
+        p = interval_p(gain, max(1, units - 2))
+        adjusted = None if p is None else min(1.0, p * len(codebook.labels))
+        sentence = _sentence(titles, codebook.label_names[dimension], gain, adjusted, is_reviewed=is_reviewed)
     is_shared = np.zeros(run.documents, dtype=np.bool_)
     is_shared[shared_rows] = True
     return Styles(
@@ -211,7 +216,10 @@ def members_of(run: RunRow) -> dict[str, str]:
     return {member.role: member.group.name for member in persona_set.members}
 
 
-def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate, *, is_reviewed: bool) -> str:
+def _sentence(
+    runs: Mapping[Style, str], label: str, gain: Estimate, adjusted: float | None, *, is_reviewed: bool
+) -> str:
+    """Return the outcome in words. ``adjusted`` is p after Bonferroni's correction over the dimensions."""
     subject = f"Full personas ({runs['full']}) against simple roles ({runs['simple']}) on {label}"
     if gain.value is None:
         return f"{subject}: no result, because the ratings or the reference do not vary."
@@ -221,8 +229,9 @@ def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate, *, is_revie
     if gain.interval is None:
         return f"{subject}: {difference}; too few documents for an interval."
     span = format_interval(gain.interval, digits=2, named=True)
-    if not gain.clear:
-        return f"{subject}: no significant difference, {difference}, {span}."
+    if verdict_on(gain, adjusted) == "none":
+        words = f"{subject}: no significant difference, {difference}, {span}."
+        return f"{words} The test is not significant ({format_p_value(adjusted)}, corrected)." if gain.clear else words
     return f"{subject}: {'better' if gain.value > 0 else 'worse'}, {difference}, {span}."
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from core.codebook import Label
 from core.debate import protocols
 from core.debate.personas import Group, PersonaSet
 from core.documents import Document
@@ -13,8 +14,10 @@ from core.runs import LONG_MAX_TOKENS, RoleModel, Sampling, Template
 from core.services.evaluation import coverage, debate_effect, panel_ablation
 from core.services.evaluation.report import full_report
 from core.services.review import actions
+from core.stats import panels
+from core.stats.intervals import Estimate, Interval
 from tests.core.services import sample_world
-from tests.core.services.evaluation.rated_panel import BACKWARDS, FORWARDS, GOLD, PERSONAS, panel
+from tests.core.services.evaluation.rated_panel import BACKWARDS, BOOK, FORWARDS, GOLD, PERSONAS, panel
 from tests.core.store.helpers import ROLE_MODEL
 
 
@@ -170,3 +173,16 @@ def test_run_without_a_rating_panel_has_no_groups(session, run):
     assert panel_ablation.styles(session, run, "a") is None
     assert panel_ablation.all_styles(session, run) is None
     assert session.all_runs()
+
+
+@pytest.mark.parametrize(("dimensions", "outcome"), [(1, ": better, +0.30"), (2, ": no significant difference, +0.30")])
+def test_better_personas_need_a_test_that_counts_the_dimensions(world, monkeypatch, dimensions, outcome):
+    # Of five documents, p is 0.046, and 0.092 after the correction for two dimensions.
+    gain = Estimate(0.3, Interval(0.01, 0.59))
+    monkeypatch.setattr(panels, "gains", lambda *_, **__: dict.fromkeys(panels.MEASURES, gain))
+    labels = (*BOOK.labels, Label(name="Style", id="s"))[:dimensions]
+    book = BOOK.model_copy(update={"labels": labels})
+    run, _ = (panel(world.project, style, FORWARDS, codebook=book) for style in ("full", "simple"))
+    sentence = panel_ablation.styles(world.session, world.session.store.runs.get(run), "c").sentence
+    assert outcome in sentence
+    assert ("The test is not significant (p = 0.092, corrected)." in sentence) == (dimensions == 2)
