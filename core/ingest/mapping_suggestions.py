@@ -68,7 +68,7 @@ _LISTS = re.compile(r"(?:^|[ _.-])(?:labels|tags|aspects|topics|categories|class
 _CHOICES = re.compile(
     r"(?:^|[ _.-])(?:label|class|classname|category|aspect|sentiment|polarity|stance|topic|type|gold|annotation|intent|"
     r"emotion|tag|kategorie|klasse|thema|categor[ií]a|cat[eé]gorie|tema|th[eè]me|classe|etiqueta|[eé]tiquette|r[oó]tulo|"
-    r"категория|класс|тема|метка|类别|分类|标签|分類|カテゴリ|ラベル|التصنيف)$|^code$"
+    r"категория|класс|тема|метка|类别|分类|标签|分類|カテゴリ|ラベル|التصنيف)(?:[ _.-](?:text|name))?$|^code$"
 )
 _PREDICTED = re.compile(r"(?:^|[ _.-])(?:pred(?:ict\w*)?|model|llm|gpt\w*|suggestion)(?:$|[ _.-])")
 """Names of columns that may hold the labels of a model."""
@@ -84,10 +84,14 @@ _BY_RATER = re.compile(
     rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{PEOPLE}|[acr])[ _.-]?)?\d+|{PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
 )
 _BY_SUFFIX = re.compile(r"(?P<label>.+)[ _.@-](?P<rater>[^ _.@-]+)")
+_NAME_OF = re.compile(r"[ _.-](?:text|name)$", re.IGNORECASE)
+"""End of the names of columns with the names of the numbers in another column: ``label_text`` beside ``label``."""
 _PERSON_SUFFIX = re.compile(r"_r\d+$")
 """End of the names of columns by person that are made of lists of annotations (``table_of_objects``)."""
 _OF_PERSON = re.compile(rf"(?:{PEOPLE}|gold)(?:[ _.-].+|\d+)", re.IGNORECASE)
 """Names of columns that are named like the person who labelled: ``coder_anna``, ``coder 2``, ``gold_anna``."""
+_BY_NUMBER = re.compile(rf"{PEOPLE}[ _.-]?(?:\d+|[a-z])", re.IGNORECASE)
+"""Names of columns that are named like a person with a number or a letter: ``coder1``, ``Rater B``."""
 _PRODIGY_STYLE = "config.choice_style"
 """Column of Prodigy that states if one option or several can be chosen."""
 _NOT_GOLD = (NOT_ACCEPTED, *(f".{name}" for name in REVIEW_DETAILS))
@@ -125,8 +129,7 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
       that holds or lists labels.
     - Gold without a codebook: columns of 0/1 or yes/no (by raters where all are called so: ``price_A1``), ratings by
       raters (``Overall_r1`` ... ``Overall_r5``), a column that lists labels, a column called like labels with few
-      values, columns of ratings on one scale, or lists of the same labels in columns called like raters
-      (``coder_anna``).
+      values, columns of ratings on one scale, or the same labels in columns called like raters (``coder_anna``).
 
     Context is never guessed. UsageError when no column holds text.
     """
@@ -428,6 +431,10 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     kinds = {
         name: "binary" if has_only_own_name(name, column) else guess_kind(column) for name, column in cells.items()
     }
+    in_words = [name for name, kind in kinds.items() if kind == "names" and _NAME_OF.search(name)]
+    numbers = {_NAME_OF.sub(end, name) for name in in_words for end in ("", "_id")}
+    cells = {name: column for name, column in cells.items() if name not in numbers}
+    kinds = {name: kinds[name] for name in cells}
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
     values = {name: {*map(binary_or_text, cells[name])} for name in binaries}
     binaries = [name for name in binaries if not _is_prediction_beside_gold(name, binaries)]
@@ -456,6 +463,11 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
             return (GoldSource("accept", "choice"),), "'accept' is gold: the one option that was chosen in Prodigy."
         sources = _first_by_rater(lists, "list")
         return sources, f"{_columns_are(sources)} gold: {plural(len(sources), 'it lists', 'they list')} labels."
+    numbered = {
+        name: cells[name] for name, kind in kinds.items() if kind in ("names", "binary") and _BY_NUMBER.fullmatch(name)
+    }
+    if numbered.keys() >= set(binaries) and (sources := _labels_of_raters(numbered, "choice")):
+        return sources, f"{_columns_are(sources)} gold: the same labels by {len(sources)} raters."
     if binaries:
         constant = [
             name
@@ -484,21 +496,24 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     if dimensions := _dimensions(cells, kinds):
         names = format_count(len(dimensions), "dimension")
         return tuple(map(GoldSource, dimensions)), f"Ratings of {names}: columns of numbers on the same scale."
-    if sources := _lists_of_raters({name: column for name, column in cells.items() if kinds[name] == "list"}):
+    of_people = {name: cells[name] for name, kind in kinds.items() if kind == "list" and _OF_PERSON.fullmatch(name)}
+    if sources := _labels_of_raters(
+        {name: column for name, column in of_people.items() if _parts_recur(column)}, "list"
+    ):
         return sources, f"{_columns_are(sources)} gold: lists of the same labels by {len(sources)} raters."
     return (), "No column looks like gold."
 
 
-def _lists_of_raters(cells: Mapping[str, tuple[Any, ...]]) -> tuple[GoldSource, ...]:
-    """Return the list columns that are named like raters (``coder_anna``), if they have most names in common."""
+def _labels_of_raters(cells: Mapping[str, tuple[Any, ...]], kind: GoldKind) -> tuple[GoldSource, ...]:
+    """Return the columns, which are named like raters, if there are several and they have most names in common."""
     listed = {
         name: [normalise(label) for cell in column for label in split_list(cell)]
         for name, column in cells.items()
-        if _OF_PERSON.fullmatch(name) and _parts_recur(column) and _has_few_values(column, _MAX_CHOICES)
+        if _has_few_values(column, _MAX_CHOICES)
     }
     common = set.intersection(*map(set, listed.values())) if listed else set()
     shared = all(sum(label in common for label in labels) >= _SHARED * len(labels) for labels in listed.values())
-    return tuple(GoldSource(name, "list", rater=name) for name in listed) if shared and len(listed) > 1 else ()
+    return tuple(GoldSource(name, kind, rater=name) for name in listed) if shared and len(listed) > 1 else ()
 
 
 def _dimensions(cells: Mapping[str, tuple[Any, ...]], kinds: Mapping[str, str]) -> list[str]:

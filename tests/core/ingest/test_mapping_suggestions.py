@@ -541,6 +541,25 @@ def test_lists_in_columns_named_like_raters_are_suggested() -> None:
     assert suggest_mapping(other_names).gold == ()
 
 
+@each_row("values", [("pos", "neg"), ("1", "0")])
+def test_labels_in_columns_named_like_numbered_raters_are_suggested(values: tuple[str, str]) -> None:
+    rows = "".join(f"{n} words in a text,{values[n % 2]},{values[n % 3 > 1]}\n" for n in range(12))
+    for names in ("coder1,coder2", "Rater A,Rater B"):
+        first, second = names.split(",")
+        gold = (GoldSource(first, "choice", rater=first), GoldSource(second, "choice", rater=second))
+        assert suggest_mapping(table(f"text,{names}\n{rows}")).gold == gold
+    for names in ("gold_food,gold_room", "reader_likes,reader_buys"):
+        assert suggest_mapping(table(f"text,{names}\n{rows}")).raters in ((), (GOLD_RATER,))
+
+
+def test_names_are_suggested_instead_of_the_numbers_beside_them() -> None:
+    rows = "".join(f"{n} words in a text,{n % 2},{['bad', 'good'][n % 2]}\n" for n in range(8))
+    assert suggest_mapping(table(f"text,label,label_text\n{rows}")).gold == (GoldSource("label_text", "choice"),)
+    assert suggest_mapping(table(f"text,category_id,category_name\n{rows}")).gold == (
+        GoldSource("category_name", "choice"),
+    )
+
+
 @each_row(
     ("columns", "labels", "raters"),
     [
