@@ -70,6 +70,7 @@ _REGION = re.compile(
     re.IGNORECASE,
 )
 _REGION_REMEDY = "The provider does not serve this region. Choose a connection to another provider or a local model."
+_BLOCKED_REMEDY = "A firewall of the provider or of your network may block this computer. Check also the key."
 _MEMORY = re.compile(r"out of memory|(more|enough|insufficient) (system |gpu |video )?memory", re.IGNORECASE)
 _MEMORY_REMEDY = "Free memory where the model runs, or choose a smaller model or less context."
 _LOADING = re.compile(r"(?<!error )(?<!failed )\bloading\b", re.IGNORECASE)
@@ -250,8 +251,11 @@ def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model
     answered = f"{role_model.connection} answered {status} for {role_model.model}"
     error = _error(status, answered, text, code, headers)
     error.status = status
-    if isinstance(error, errors.NoSuchModel) and body.lstrip().startswith(b"<"):
-        error.remedy = ADDRESS_REMEDY  # a web page, whatever it says of models
+    if body.lstrip().startswith(b"<"):  # a web page, whatever it says of models
+        if isinstance(error, errors.NoSuchModel):
+            error.remedy = ADDRESS_REMEDY
+        elif status == 403 and error.remedy == errors.Unauthorised.advice:
+            error.remedy = _BLOCKED_REMEDY
     return error
 
 

@@ -40,6 +40,8 @@ SEEDS_APART = 1000
 _REASONING = re.compile(r"(?:^|/)o[134]\b|\bgpt-(?:[5-9]|oss)|\br1\b|qwq|reason|think", re.IGNORECASE)
 _MAY_BE_WRONG_SCHEME = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, aiohttp.ConnectionTimeoutError)
 """A TLS server closes or resets a plain connection. llama.cpp waits for the rest of a TLS greeting."""
+_MAX_HEADER_BYTES = 65536
+"""Longest header of a response. Providers behind a network for web pages send policies of over 8 kB with each reply."""
 _NOTHING: Mapping[str, Any] = {}
 _embed: ContextVar[ServerEmbed] = ContextVar("embed")
 """Embeds texts for the request whose reply is being written, in the thread that writes it."""
@@ -355,6 +357,8 @@ class ModelLibrary:
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
+                max_line_size=_MAX_HEADER_BYTES,
+                max_field_size=_MAX_HEADER_BYTES,
                 trace_configs=[http.reuse_tracing()],
             )
         return self._session

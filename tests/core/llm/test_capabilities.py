@@ -343,6 +343,16 @@ def test_missing_page_of_a_web_interface_suggests_the_address() -> None:
     )
 
 
+def test_forbidding_web_page_suggests_a_firewall() -> None:
+    page = b"<!DOCTYPE html><title>Attention Required! | Cloudflare</title><h1>Sorry, you have been blocked</h1>"
+    role_model = RoleModel(connection="c", model="m")
+    assert "firewall" in from_status(403, page, {}, role_model).remedy
+    assert "firewall" not in from_status(401, page, {}, role_model).remedy
+    assert "firewall" not in from_status(403, b'{"error": "invalid key"}', {}, role_model).remedy
+    page = b"<title>Access denied</title>Your country, region, or territory is not supported."
+    assert "region" in from_status(403, page, {}, role_model).remedy
+
+
 @each_row(
     ("status", "words"),
     [

@@ -266,6 +266,14 @@ def test_closed_port_is_unreachable() -> None:
         ask_at(server.url)
 
 
+def test_reply_with_a_long_header_is_read() -> None:
+    async def behave(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
+        policy = {"content-security-policy": "https://cdn.example " * 700}
+        return web.Response(body=event(piece("A", "stop")), content_type="text/event-stream", headers=policy)
+
+    assert ask(behave).reply.text == "A"
+
+
 def test_silence_is_a_timeout_before_a_stream_and_a_stall_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "IDLE_SECONDS", 0.2)
     with pytest.raises(errors.Stalled):
