@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
+from urllib.request import getproxies_environment
 
 import aiohttp
 import orjson
@@ -370,6 +371,10 @@ _UNKNOWN_SIGNER = (
     "Save the signer's certificate as a PEM file, for a self-signed certificate the certificate itself, "
     "and restart Moot with the environment variable SSL_CERT_FILE set to the path of this file.",
 )
+_NO_PROXY = (
+    f"{errors.Unreachable.advice} Moot does not use a proxy, although HTTPS_PROXY or a similar variable is set: this "
+    "machine must reach the address directly."
+)
 
 
 def not_connected(server: str, error: BaseException, action: str = "") -> errors.Unreachable:
@@ -386,7 +391,10 @@ def not_connected(server: str, error: BaseException, action: str = "") -> errors
                 f"{server} shows a certificate that is not trusted: {meaning} ({reason}).", remedy
             )
     purpose = f" to {action}" if action else ""
-    return errors.Unreachable(f"{server} cannot be reached{purpose} ({describe_cause(error)}).")
+    message = f"{server} cannot be reached{purpose} ({describe_cause(error)})."
+    is_refused = any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error))  # then it can be reached
+    remedy = "" if is_refused or not getproxies_environment().keys() & {"http", "https", "all"} else _NO_PROXY
+    return errors.Unreachable(message, remedy)
 
 
 def describe_cause(error: BaseException) -> str:

@@ -55,6 +55,25 @@ def test_wrong_scheme_of_an_address_is_named(
     assert caught.value.remedy.endswith(remedy)
 
 
+@pytest.mark.parametrize(
+    ("error", "variables", "is_named"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "unknown"), {"HTTPS_PROXY": "http://proxy:8080"}, True),
+        (TimeoutError(errno.ETIMEDOUT, "timed out"), {"all_proxy": "http://proxy:8080"}, True),
+        (socket.gaierror(socket.EAI_NONAME, "unknown"), {}, False),
+        (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), {"HTTPS_PROXY": "http://proxy:8080"}, False),
+    ],
+)
+def test_proxy_that_is_not_used_is_named(
+    error: OSError, variables: dict[str, str], is_named: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert ("does not use a proxy" in failures.not_connected("openai at https://x", error).remedy) == is_named
+
+
 def test_connection_refused_by_windows_is_named_in_its_words() -> None:
     error = ConnectionRefusedError(errno.EINVAL, "The remote computer refused the network connection")
     error.winerror = 1225  # type: ignore[attr-defined]
