@@ -117,10 +117,6 @@ class Prepass(_Frozen):
     """Threshold of ambiguity."""
 
 
-GENERAL_PARAMS = (*SAMPLING_PARAMS, *ErrorHandling.model_fields)
-"""Parameters that runs of every protocol have."""
-
-
 def builtin_name(model: str) -> tuple[str, str]:
     """Return the name and the suffix of a built-in model: vectors, or the hash of a classifier; empty without one."""
     name, _, suffix = model.partition("@")
@@ -195,6 +191,12 @@ class EngineSettings(_Frozen):
     def price_share(self) -> float:
         """Price of a request relative to the list price: half in a Batch API, not in files answered outside Moot."""
         return 0.5 if self.name == "batch" and not self.batch_dir else 1.0
+
+
+ENGINE_PARAMS = tuple(name for name in EngineSettings.model_fields if name != "name")
+"""Command-line parameters of engines, which are names of fields."""
+GENERAL_PARAMS = (*SAMPLING_PARAMS, *ErrorHandling.model_fields, *Prepass.model_fields, *ENGINE_PARAMS)
+"""Parameters that runs of every protocol have."""
 
 
 class Template(_Frozen):

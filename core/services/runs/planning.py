@@ -28,6 +28,7 @@ from core.llm.prices import ANY_MODEL
 from core.runs import (
     BUILTIN,
     DEFAULT_MAX_TOKENS,
+    ENGINE_PARAMS,
     LEXICAL_MODEL,
     LONG_MAX_TOKENS,
     SAMPLING_PARAMS,
@@ -157,8 +158,7 @@ def parse_params(params: Mapping[str, str], *, engine: EngineName, seed: int | N
         except ValidationError as error:
             raise UsageError(f"--param {format_problem(error)}.", "") from error
 
-    of_engines = EngineSettings.model_fields.keys() - {"name"}
-    other = next((name for name in params if name in of_engines and not name.startswith(engine)), None)
+    other = next((name for name in params if name in ENGINE_PARAMS and not name.startswith(engine)), None)
     if other is not None:
         raise UsageError(f"--param {other} is not a parameter of the engine {engine}.", "Choose it with --engine.")
     return ParamValues(

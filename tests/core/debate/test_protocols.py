@@ -133,6 +133,9 @@ def test_parameters_are_parsed_from_text_and_errors_name_the_allowed_values(spec
         spec.parse_params({"colour": "red"})
     with pytest.raises(UsageError, match=r"Did you mean 'temperature'\?.* of every protocol: max_tokens, temperature"):
         spec.parse_params({"temprature": "0"})
+    for typo, name in {"ambigous": "ambiguous", "batch_wiat": "batch_wait"}.items():
+        with pytest.raises(UsageError, match=rf"Did you mean '{name}'\?.* of every protocol: .*ray_dir"):
+            spec.parse_params({typo: "1"})
     for param in spec.params:
         for value in ("no such thing", "-17", "1e9"):
             if isinstance(param.default, str) and not param.choices:
