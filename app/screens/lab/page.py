@@ -136,9 +136,9 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         )
         base = rerun.base_run(session, plan)
         models = configuration.model_names(plan.models)
-        base_name = base.title if base is not None else ", ".join(models)
-        help = "Models, parameters and prompts that changes are tested with"
-        with st.popover(f"Base: {literal(base_name)}", help=help):
+        base_name = literal(base.title if base is not None else ", ".join(models))
+        help = f"{base_name}: models, parameters and prompts that changes are tested with"  # the label may be cut
+        with st.popover(f"Base: {base_name}", help=help):
             choose_base(session, base)
         with st.popover("Test one document"):
             single_document_test(session, plan, slot)

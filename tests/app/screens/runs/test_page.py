@@ -292,7 +292,8 @@ def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(tmp_path, m
             at.session_state["runs_selected"] = (runs[n]["id"],)
             at = button(at.run(), "Open in Lab")
             assert "<h1>Lab</h1>" in html(at)
-            assert f"Base: Model {n}" in [block.proto.popover.label for block in at.get("popover")]
+            (base,) = [one.proto.popover for one in at.get("popover") if one.proto.popover.label == f"Base: Model {n}"]
+            assert base.help.startswith(f"Model {n}: "), "the label is cut in a narrow window"
             assert f"m{n}" in html(at)
             at._page_hash = calc_hash("runs")
             assert leaderboard_data(at.run())["selected"] == [runs[n]["id"]], "kept while another page is open"
