@@ -175,6 +175,11 @@ _CHECK_ADDRESS = "Check the address, which for most servers ends in /v1."
 
 
 def _unexpected(connection: Connection, action: str, cause: BaseException, remedy: str) -> errors.ModelError:
+    if isinstance(cause, UnicodeEncodeError) and cause.encoding == "ascii":  # the key is in a header
+        problem = (
+            f"The key for {connection.name} has letters or marks outside ASCII, such as typographic quotation marks."
+        )
+        return errors.Unauthorised(problem, connection.key_remedy)
     return errors.MalformedStream(
         f"{connection.name} did not {action} as expected: {server_message(cause)}.",
         f"{_CHECK_ADDRESS} {remedy}" if remedy else "",
@@ -186,7 +191,7 @@ def _refused(
 ) -> errors.ModelError:
     role_model = RoleModel(connection=connection.name, model=model, base_url=connection.base_url)
     error = from_status(status, body, headers, role_model)
-    if isinstance(error, errors.Unauthorised):
+    if isinstance(error, errors.Unauthorised) and error.remedy == errors.Unauthorised.advice:
         error.remedy = (
             f"The server rejected the key that was sent. {connection.key_remedy}"
             if find_key(connection)
@@ -194,6 +199,6 @@ def _refused(
         )
     elif remedy and error.remedy == ADDRESS_REMEDY:
         error.remedy = f"{_CHECK_ADDRESS} {remedy}"
-    elif remedy and not isinstance(error, errors.Redirected):
+    elif remedy and not isinstance(error, (errors.Redirected, errors.Unauthorised)):
         error.remedy = remedy
     return error

@@ -158,6 +158,24 @@ def test_rejected_key_and_missing_key_have_different_remedies(
     assert remedies == [connection.key_remedy, f"The server rejected the key that was sent. {connection.key_remedy}"]
 
 
+def test_key_that_cannot_be_sent_is_named_as_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_TOY_API_KEY", "“sk-secret”")
+    with pytest.raises(Unauthorised, match=r"The key for toy has .* outside ASCII") as error:
+        model_info.list_models(parse_connection("toy", "http://127.0.0.1:9/v1"))
+    assert "secret" not in str(error.value)
+
+
+def test_list_of_models_behind_a_firewall_names_the_firewall(
+    serve: Callable[[Attack], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOOT_TOY_API_KEY", "right")
+    page = b"<!doctype html><title>Attention Required!</title>"
+    head = b"HTTP/1.1 403 Forbidden\r\ncontent-type: text/html\r\ncontent-length: %d\r\n\r\n" % len(page)
+    port = serve(lambda client: client.sendall(head + page))
+    with pytest.raises(Unauthorised, match="firewall"):
+        model_info.list_models(parse_connection("toy", f"http://127.0.0.1:{port}/v1"))
+
+
 @pytest.mark.parametrize(
     ("status", "body", "remedy"),
     [
