@@ -4,6 +4,7 @@
 
     MootError
     |- UsageError            a command or form has an invalid value
+    |  |- NoSuchRun          the project does not have a run
     |  `- NothingChanged     there is no change to test; not a mistake
     |- WorkStopped           the user stopped the work; not a mistake
     |- InputError            a file cannot be read as data
@@ -15,9 +16,10 @@
     |  `- ProjectGone        the open file was deleted, moved, replaced, or is read-only
     |- ExportError           a result cannot be written
     `- ModelError            a model did not answer
-       |- Unreachable (OtherProtocol, Redirected), Unauthorised, NoSuchModel      stop a run before it starts
-       |- ContextTooLong, LengthLimit, Runaway, QuotaSpent, Refused, BadRequest   final for this request
-       `- RateLimited, ServerFault, TimedOut, Stalled, CutStream, MalformedStream, EmptyReply   can be retried
+       |- stop a run before it starts: Unreachable (OtherProtocol, Redirected), Unauthorised, NoSuchModel
+       |- final for this request: ContextTooLong, LengthLimit, Runaway, QuotaSpent, Refused, BadRequest, LongWait,
+       |  PaidTwice
+       `- can be retried: RateLimited, ServerFault, TimedOut, Stalled, CutStream, MalformedStream, EmptyReply
 """
 
 from __future__ import annotations
