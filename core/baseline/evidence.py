@@ -3,9 +3,13 @@
 The built-in model argues from this evidence, and the trained classifier starts from it. ``lexicon`` has the words that
 are looked for.
 
-A hit is doubted if it is part of another label's phrase or of a set phrase, in a clause like one of the label's exclude
-examples, about another place, about something that was not tried, in a question for information, or in quoted labels. A
-doubted hit does not carry a label. Weak hits, doubted or supporting, only raise the probability of their label.
+A hit is doubted if it is
+
+- part of another label's phrase or of a set phrase,
+- in a clause like one of the label's exclude examples, in a question for information, or in quoted labels,
+- about another place, or about something that was not tried.
+
+A doubted hit does not carry a label. Weak hits, doubted or supporting, only raise the probability of their label.
 
 If there are vectors, they raise or lower the scores of multiple labels: definitions are also training data. A logistic
 regression learns the labels from the vectors of what defines them: name, description, include examples, keywords and

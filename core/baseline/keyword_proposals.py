@@ -2,11 +2,11 @@
 
 A proposal has one of four sources. Words of the label's description, of its include examples, and common words of an
 aspect of its name are proposed if they carry the label already and occur in the texts. Other words are proposed if
-they occur almost only together with the label's own words: the unit is a clause, and the lower end of Wilson's
-interval of the share of the word's clauses that have another word of the label must exceed one half and the label's
-share of all clauses. No word reaches that in fewer than four clauses. Without labelled texts nothing weaker is safe: on
-800 restaurant sentences, words with a share of one half to four fifths were right in only a fifth of the texts that
-they added to a label.
+they occur almost only together with the label's own words. The unit is a clause. Of the clauses that have the word, a
+share has another word of the label: the lower end of Wilson's interval of this share must exceed one half and the
+label's share of all clauses. No word reaches that in fewer than four clauses. Without labelled texts nothing weaker is
+safe: on 800 restaurant sentences, words with a share of one half to four fifths were right in only a fifth of the texts
+that they added to a label.
 """
 
 from __future__ import annotations
