@@ -277,7 +277,8 @@ def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> boo
     Lines of another width than most lines are parts of cells in quotes, if they have a quote. A quote within a cell
     that is not written twice proves that cells are not in quotes. Without such a quote, no cell may have a double one
     or nothing but quotes, and all lines must have the same width, of other than two cells: a text of several lines may
-    have one tab in each. In a list, a line that begins with a quote and a later one that ends with one are a cell.
+    have one tab in each. In a single column, a line that begins with a quote and a later one that ends with one are a
+    cell.
     """
     widths: Counter[int] = Counter()
     lines_with_quotes: Counter[int] = Counter()
@@ -296,7 +297,7 @@ def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> boo
             inside = cell.strip('"')
             is_proved |= '"' in inside.replace('""', "")
             is_doubtful |= not inside or '""' in inside
-            if delimiter == NO_DELIMITER and cell.count('"') % 2:
+            if width == 1 and cell.count('"') % 2:
                 if is_open and cell.endswith('"'):
                     surplus[width] -= 3  # together with the line that opens it, a single cell in quotes
                 is_open = not is_open and cell.startswith('"')

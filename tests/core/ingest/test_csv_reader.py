@@ -477,6 +477,7 @@ tables = st.integers(1, 4).flatmap(lambda width: st.lists(st.lists(cells, min_si
 
 @given(rows=tables, delimiter=st.sampled_from([",", ";", "\t", "|"]))
 @example(rows=[["'=1"], ["''-"], ["\r"]], delimiter=",")
+@example(rows=[["\r0"]], delimiter="\t")
 def test_csv_written_by_python_is_read_back(rows: list[list[str]], delimiter: str) -> None:
     from core.csv_text import escape_formula
 
