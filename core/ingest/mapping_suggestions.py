@@ -115,7 +115,8 @@ _MIN_NUMBERS = 0.5
 _MAX_LISTED = 200
 """Most names in lists of labels. Free keywords are more."""
 _MAX_DISTINCT, _MIN_LISTED = 0.5, 20
-"""Labels recur: most different names, as a share of all, from ``_MIN_LISTED`` names on. Fewer names may all differ."""
+"""Labels recur: most different names, as a share of all, from ``_MIN_LISTED`` names on. Fewer names may all differ, and
+fewer lists of a single name may be lists of several labels."""
 
 
 def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMapping:
@@ -462,6 +463,10 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
         if lists[0] == "accept" and {*cells.get(_PRODIGY_STYLE, ())} == {"single"}:
             return (GoldSource("accept", "choice"),), "'accept' is gold: the one option that was chosen in Prodigy."
         sources = _first_by_rater(lists, "list")
+        listed = [split_list(cell) for source in sources for cell in cells[source.column] if not is_blank(cell)]
+        if len(listed) >= _MIN_LISTED and all(len(names) == 1 for names in listed):
+            sources = _first_by_rater(lists, "choice")
+            return sources, f"{_columns_are(sources)} gold: lists of one label each."
         return sources, f"{_columns_are(sources)} gold: {plural(len(sources), 'it lists', 'they list')} labels."
     numbered = {
         name: cells[name] for name, kind in kinds.items() if kind in ("names", "binary") and _BY_NUMBER.fullmatch(name)

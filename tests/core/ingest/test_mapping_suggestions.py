@@ -552,6 +552,17 @@ def test_labels_in_columns_named_like_numbered_raters_are_suggested(values: tupl
         assert suggest_mapping(table(f"text,{names}\n{rows}")).raters in ((), (GOLD_RATER,))
 
 
+def test_lists_of_one_label_each_are_suggested_as_a_choice() -> None:
+    def read(*last: str, count: int = 20) -> Table:
+        rows = [{"id": n, "text": f"Cold soup {n}", "label": [["bad"], ["good"]][n % 2]} for n in range(count)]
+        rows[-1]["label"] = [*last]
+        return read_table("\n".join(map(json.dumps, rows)).encode(), name="doccano.jsonl")
+
+    assert suggest_mapping(read("good")).gold == (GoldSource("label", "choice"),)
+    for several in (read("good", "bad"), read(), read("good", count=19)):
+        assert suggest_mapping(several).gold == (GoldSource("label", "list"),)
+
+
 def test_names_are_suggested_instead_of_the_numbers_beside_them() -> None:
     rows = "".join(f"{n} words in a text,{n % 2},{['bad', 'good'][n % 2]}\n" for n in range(8))
     assert suggest_mapping(table(f"text,label,label_text\n{rows}")).gold == (GoldSource("label_text", "choice"),)
