@@ -22,9 +22,10 @@ regression estimator: Särndal, Swensson and Wretman 1989, Biometrika 76).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import atanh, sqrt, tanh
+from math import atanh, inf, sqrt, tanh
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -35,7 +36,15 @@ from core.stats.intervals import LEVEL, Estimate, Interval, normal_quantile, t_q
 from core.stats.sampling import MIN_DRAWS, WeightedSample, kept_mean, kept_shares
 
 Shape: TypeAlias = Literal["share", "f1", "correlation", "mean", "signed"]
-"""The range of a metric: a share is 0 to 1, F1 too, a correlation -1 to 1, a mean 0 or more, a signed mean is any."""
+"""The range of a metric, see ``RANGES``."""
+RANGES: Mapping[Shape, tuple[float, float]] = {
+    "share": (0.0, 1.0),
+    "f1": (0.0, 1.0),
+    "correlation": (-1.0, 1.0),
+    "mean": (0.0, inf),
+    "signed": (-inf, inf),
+}
+"""The lowest and the highest value of a metric of each shape."""
 
 MIN_CORRELATED_UNITS = 10
 """Units below which a correlation has no interval: of ratings, of several raters, and on a label of dependent or

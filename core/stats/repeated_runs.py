@@ -19,7 +19,7 @@ from core.codebook import Kind
 from core.documents import Value
 from core.stats.arrays import Codes, Mask, check_shapes, is_right, ratings
 from core.stats.intervals import Estimate, Interval, t_quantile
-from core.stats.metric_intervals import Design, ratio
+from core.stats.metric_intervals import RANGES, Design, Shape, ratio
 
 Consistency: TypeAlias = Literal["right", "inconsistent", "wrong", "unresolved"]
 CONSISTENCIES: tuple[Consistency, ...] = ("right", "inconsistent", "wrong", "unresolved")
@@ -42,7 +42,8 @@ class Repeated:
     sd: float | None
     """Standard deviation of the sample (n - 1); None under two iterations."""
     interval: Interval | None
-    """Interval of the mean, Student's t with n - 1 degrees of freedom; None under two iterations.
+    """Interval of the mean within the range of the score, Student's t with n - 1 degrees of freedom; None under two
+    iterations.
 
     Its width is 0 if all are equal, which shows that the runs repeat each other and not that the score is exact.
     """
@@ -51,8 +52,11 @@ class Repeated:
     """The smallest and the largest."""
 
 
-def repeated(scores: Sequence[float | None]) -> Repeated:
-    """Return mean, standard deviation and interval of the scores of iterations, None or NaN for an undefined score."""
+def repeated(scores: Sequence[float | None], shape: Shape = "signed") -> Repeated:
+    """Return mean, standard deviation and interval of the scores of iterations, None or NaN for an undefined score.
+
+    ``shape`` is that of the metric, whose range limits the interval.
+    """
     values = ratings(np.array(scores, dtype=np.float64))
     defined = values[~np.isnan(values)]
     n, missing = len(defined), len(values) - len(defined)
@@ -63,7 +67,8 @@ def repeated(scores: Sequence[float | None]) -> Repeated:
     if n > 1:
         sd = float(defined.std(ddof=1)) if high > low else 0.0
         half = t_quantile(n - 1) * sd / float(np.sqrt(n))
-        interval = Interval(mean - half, mean + half)
+        lowest, highest = RANGES[shape]
+        interval = Interval(max(lowest, mean - half), min(highest, mean + half))
     return Repeated(n, missing, mean, sd, interval, low, high)
 
 

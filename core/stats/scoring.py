@@ -32,7 +32,7 @@ from core.stats.arrays import (
     ratings,
 )
 from core.stats.intervals import LEVEL, Estimate, Interval, combine, difference_interval, ends, t_quantile
-from core.stats.metric_intervals import MIN_CORRELATED_UNITS, Design, Shape, Spread
+from core.stats.metric_intervals import MIN_CORRELATED_UNITS, RANGES, Design, Shape, Spread
 from core.stats.metrics import MAIN, Counts, Metric, Samples, label_weights, main_metric, metrics, nest_averages
 
 _CELLS_AT_ONCE = 2_000_000  # drawn at a time, to bound memory
@@ -617,7 +617,8 @@ class _Patterns:
             if self.kind != "rating" and quantile and not is_estimate and self._has_few_changes(metric, differs):
                 equal = self._equal(metric, fewest_cases)
                 half = max(half, equal.high if equal else 0.0)
-            limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
+            lowest, highest = RANGES[metric.interval or "signed"]
+            limit = highest - lowest
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
         correlation = float(self._correlations(roots)[0, 1])
         return difference_interval(

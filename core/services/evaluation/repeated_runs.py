@@ -22,7 +22,7 @@ from core.services.evaluation.annotation_arrays import (
 from core.services.evaluation.evaluation import score
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores
-from core.stats.metrics import MAIN_PER_LABEL
+from core.stats.metrics import main_metric, metrics
 from core.stats.repeated_runs import Repeated, Stability, repeated, stability
 from core.stats.scoring import Scores
 
@@ -104,18 +104,22 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     by_row = [_scores(session, row, reference, waiting) for row in rows]
     scored = {row.run_id: scores for row, (scores, _) in zip(rows, by_row, strict=True)}
     by_run = {id: {key: estimate.value for key, estimate in scores.overall.items()} for id, scores in scored.items()}
-    names = dict.fromkeys(name for scores in by_run.values() for name in scores)
-    main = MAIN_PER_LABEL[codebook.kind]
+    main = main_metric(codebook.kind, per_label=True)
     by_label = {
-        label: {id: scores.labels[label][main].value for id, scores in scored.items()} for label in codebook.names
+        label: {id: scores.labels[label][main.key].value for id, scores in scored.items()} for label in codebook.names
     }
     loaded = verdict_arrays(session, rows[0], reference)
     gold = _reference_without(loaded, waiting)
     predicted = [verdict_arrays(session, row).verdicts_on(loaded.documents) for row in rows]
     return RepeatedRuns(
         runs=tuple(scored),
-        measures={name: repeated([scores.get(name) for scores in by_run.values()]) for name in names},
-        labels={label: repeated(list(scores.values())) for label, scores in by_label.items()},
+        measures={
+            metric.key: repeated([scores[metric.key] for scores in by_run.values()], metric.interval or "signed")
+            for metric in metrics(codebook.kind)
+        },
+        labels={
+            label: repeated(list(scores.values()), main.interval or "signed") for label, scores in by_label.items()
+        },
         by_label=by_label,
         by_run=by_run,
         stability=stability(

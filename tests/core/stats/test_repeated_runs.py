@@ -31,6 +31,12 @@ def test_too_few_iterations_have_no_spread() -> None:
     assert same.interval.low == same.interval.high
 
 
+def test_interval_of_a_score_stays_within_its_range() -> None:
+    interval = repeated([0.97, 0.99], "f1").interval
+    assert interval is not None
+    assert (interval.low, interval.high) == (pytest.approx(0.98 - 12.7062 * 0.01, abs=1e-4), 1.0)
+
+
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=8).filter(lambda values: max(values) - min(values) > 1e-3))
 def test_interval_agrees_with_scipy(values: list[float]) -> None:
