@@ -23,6 +23,7 @@ from core.debate.reading.json_blocks import last_json
 from core.debate.turns import Reply, Request, Step
 from core.engine.standalone_run import run_until_usable
 from core.errors import CodebookError, MootError, UsageError
+from core.formatting import format_count
 from core.hashing import digest
 from core.runs import RoleModel, Template
 from core.services import document_samples
@@ -215,14 +216,16 @@ def _label_suggestions(
         if offered < PER_PART and not any(word in keywords for word in (cue.word, *cue.word.split())):
             offered += 1
             error_ids = tuple(missed[row] for row in cue.errors)
-            why = f"occurs in {len(error_ids)} of {len(missed)} false negatives and in {cue.hits} true negatives"
+            correct = format_count(cue.hits, "true negative")
+            why = f"occurs in {len(error_ids)} of {len(missed)} false negatives and in {correct}"
             yield Suggestion(label.id, "keywords", cue.word, why, "", error_ids)
     for cue in cues(texts["fp"], texts["tp"], min_z=MIN_Z, ignore=common):
         error_ids = tuple(wrong[row] for row in cue.errors)
         why = f"occurs in {len(error_ids)} of {len(wrong)} false positives"
         keyword = next((word for word in label.keywords if normalise(word) == cue.word), None)
         if keyword is not None:
-            yield Suggestion(label.id, "less", keyword, f"{why} and in {cue.hits} true positives", "", error_ids)
+            correct = format_count(cue.hits, "true positive")
+            yield Suggestion(label.id, "less", keyword, f"{why} and in {correct}", "", error_ids)
     yield from _contrasts(label, sides["fn"], sides["tn"], "include", nearest)
     yield from _contrasts(label, sides["fp"], sides["tp"], "exclude", nearest)
 

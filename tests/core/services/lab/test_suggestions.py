@@ -109,6 +109,15 @@ def test_reasoning_model_has_tokens_to_write_a_proposal(tmp_path):
         assert request.get("max_tokens", request.get("max_completion_tokens")) == LONG_MAX_TOKENS
 
 
+def test_suggested_keyword_counts_the_documents_with_it():
+    missed = {f"d{n}": f"A gondolier came, {n}." for n in range(20)}
+    correct = {f"n{n}": f"We slept late, {n}." for n in range(19)} | {"n19": "No gondolier sang."}
+    sides = {"fn": missed, "tn": correct, "fp": {}, "tp": {}}
+    reasons = {change.text: change.why for change in suggestions._label_suggestions(LABEL, sides, (), lambda *_: "n0")}
+    assert reasons["gondolier"] == "occurs in 20 of 20 false negatives and in 1 true negative"
+    assert reasons["came"].endswith("and in 0 true negatives")
+
+
 def test_accepted_example_excludes_its_document_from_scores(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
         service = BOOK.labels[1]
