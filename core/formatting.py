@@ -1,6 +1,7 @@
 """Numbers, money, times, lists and names as text: the one place that decides how a value reads.
 
-All functions are pure. A negative number has a real minus sign, and an undefined value is an en dash.
+All functions are pure, except that times use the clock and the time zone of this machine. A negative number has a real
+minus sign, and an undefined value is an en dash.
 """
 
 from __future__ import annotations

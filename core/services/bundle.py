@@ -1,7 +1,7 @@
 """Bundles: one zip from which a project can be recreated, and which is readable without Moot.
 
-``tables/`` has every table as Parquet; import reads only these. Everything else is for people: the codebook, the
-prompts and settings of each run, the reviews, the results, and the debates as web pages.
+``tables/`` has every table as Parquet; import reads only these and the manifest. Everything else is for people: the
+codebook, the prompts and settings of each run, the reviews, the results, and the debates as web pages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Live state of a run, folded from its events, in the form of the browser. Pure: no asyncio, no browser, no store.
+"""Live state of a run, folded from its events, in the form of the browser. Without asyncio, browser and store.
 
 The engine's thread calls ``publish``. Connections call ``snapshot`` once and ``changes`` about twenty times a second,
 each with a ``ClientCursor`` that notes what the client has received. A client gets the difference between two states
