@@ -177,6 +177,10 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
 def _suggest_text(table: Table, cells: dict[str, tuple[Any, ...]]) -> tuple[str, str]:
     best, best_score, reason = "", 0.0, ""
     for name, column in cells.items():
+        if name == table.file_column:
+            continue
+        if table.file_column:  # other files may have only the labels of the texts
+            column = tuple(cell for cell in column if cell is not None)
         texts = [
             text
             for cell in column
@@ -238,8 +242,8 @@ def _suggest_rater(table: Table, text: str) -> tuple[str | None, str] | None:
     """Return the id column (None for the text) and the rater column of a file with a row for each rater, else None."""
     columns = dict(zip(table.columns, table.data, strict=True))
     raters = [name for name in columns if name != text and RATER.fullmatch(name)]
-    if not raters or table.file_column:
-        return None
+    if table.file_column:
+        return _suggest_rater_of_labels(table, text, raters)
     for id, keys in _ids_of_several_rows(table, text):
         if id in raters:
             continue
@@ -247,6 +251,20 @@ def _suggest_rater(table: Table, text: str) -> tuple[str | None, str] | None:
             if id is None and re.match(USER, rater, re.IGNORECASE):
                 continue
             if len(set(zip(keys, map(as_text, columns[rater]), strict=True))) >= _MIN_UNIQUE_SHARE * len(keys):
+                return id, rater
+    return None
+
+
+def _suggest_rater_of_labels(table: Table, text: str, raters: Sequence[str]) -> tuple[str, str] | None:
+    """Return the same for files of which one has the texts, and others their labels, with a row for each rater."""
+    texts = table.column(text)
+    for id in (name for name in table.columns if name not in (text, *raters) and _is_named_like_id(name)):
+        keys = [as_text(cell).strip() for cell in table.column(id)]
+        with_text = {key for key, cell in zip(keys, texts, strict=True) if has_text(cell)}
+        for rater in raters:
+            rows = zip(keys, map(as_text, table.column(rater)), texts, strict=True)
+            labelled = [(key, person) for key, person, cell in rows if cell is None and key in with_text]
+            if len(dict(labelled)) < len(labelled) and len({*labelled}) >= _MIN_UNIQUE_SHARE * texts.count(None):
                 return id, rater
     return None
 

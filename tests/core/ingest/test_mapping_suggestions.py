@@ -18,7 +18,7 @@ from core.ingest.gold import GoldSource
 from core.ingest.gold_options import same_name_gold
 from core.ingest.mapping_suggestions import columns_by_rater, suggest_mapping
 from core.ingest.read import read_table
-from core.ingest.table import REVIEW_DETAILS, Table
+from core.ingest.table import REVIEW_DETAILS, Table, join_tables
 from tests.core.ingest.helpers import ASPECTS, BAD, GOOD, SENTIMENT, build, build_documents, table
 from tests.each_row import each_row
 
@@ -561,6 +561,20 @@ def test_lists_of_one_label_each_are_suggested_as_a_choice() -> None:
     assert suggest_mapping(read("good")).gold == (GoldSource("label", "choice"),)
     for several in (read("good", "bad"), read(), read("good", count=19)):
         assert suggest_mapping(several).gold == (GoldSource("label", "list"),)
+
+
+def test_texts_and_rows_of_raters_in_another_file_are_suggested() -> None:
+    texts = table("post_id,message\n" + "".join(f"p{n},Cold soup {n}\n" for n in range(3)), "posts.csv")
+    pairs = [(n, rater) for n in range(3) for rater in (7, 8, 9)]
+    rows = "".join(f"{rater},p{n},{n % 2},{rater % 2}\n" for n, rater in pairs)
+    labels = table(f"user_id,post_id,Food,Room\n{rows}", "labels.csv")
+    joined = join_tables([texts, labels])
+    mapping = suggest_mapping(joined)
+    assert (mapping.text, mapping.id, mapping.rater) == ("message", "post_id", "user_id")
+    built = build_documents(joined, mapping)
+    assert (built.kept, built.merged, {*built.documents[0].gold}) == (3, 9, {"7", "8", "9"})
+    once = table("user_id,post_id,Food\n7,p0,1\n8,p1,0\n9,p2,1\n", "labels.csv")
+    assert suggest_mapping(join_tables([texts, once])).rater is None
 
 
 def test_names_are_suggested_instead_of_the_numbers_beside_them() -> None:
