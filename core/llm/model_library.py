@@ -430,7 +430,8 @@ class _Exchange:
             except errors.ModelError as error:
                 if capabilities.learn(error, request.sent(body, schema)):
                     refused, refusal = body, error
-                elif _may_be_of_schema(error) and schema is not None and not capabilities.schema:
+                elif _may_be_of_schema(error) and schema is not None and capabilities.schema in ("", "none"):
+                    # With "none", another request has learned it since this one was sent.
                     return await self._without_schema(error, failed_before)
                 else:
                     raise

@@ -14,6 +14,7 @@ from core.debate.quote_location import locate_evidence
 from core.debate.reading.parse import read
 from core.debate.turns import ReplyForm, Request
 from core.engine.pending_turns import request_hash
+from core.llm.capabilities import ModelCapabilities
 from core.llm.model_library import ModelLibrary
 from core.llm.request import instruction, request_schema, schema_for, without_bounds
 from core.runs import RoleModel, RunSettings, Sampling
@@ -157,6 +158,20 @@ def test_schema_is_dropped_for_a_server_that_fails_on_it(dialect: Any, status: i
     assert len(outcome.sent) == 5  # the third call omits the schema
     assert outcome.capabilities.schema == "none"
     assert outcome.reply.usage.estimated
+
+
+def test_request_with_a_schema_is_repeated_if_another_request_learns_its_refusal_meanwhile() -> None:
+    known: list[ModelCapabilities] = []
+
+    def has_schema(body: dict[str, Any]) -> bool:
+        if "response_format" in body:
+            known[0].schema = "none"
+        return "response_format" in body
+
+    words = {"error": {"message": "Request contains an invalid argument."}}
+    outcome = ask(refusing(reply_with("none"), (has_schema, 400, words)), json_schema="on", before=known.append)
+    assert outcome.reply.text == "none"
+    assert ["response_format" in body for body in outcome.sent] == [True, False]
 
 
 def test_error_that_passes_is_not_taken_for_a_refused_schema() -> None:
