@@ -109,6 +109,8 @@ class _Events:
             self.buffered.clear()
 
     def _read_data(self, data: bytes) -> None:
+        if data.startswith(b":"):
+            return  # the comment of a provider, which some gateways send on as data
         # An event may span several lines. A complete event is used at once, because some servers do not send the
         # blank line after it.
         event = None if self.buffered else streaming.decode_or_none(data)

@@ -322,6 +322,11 @@ def test_streams_of_real_servers_are_read(name: str) -> None:
     assert reply.reasoning == ("hm" if name in ("OpenRouter", "DeepSeek") else "")
 
 
+def test_comment_that_a_gateway_sends_as_data_is_ignored() -> None:
+    comment = b"data: : OPENROUTER PROCESSING\n\n"
+    assert ask(sending(comment, event(piece(REPLY)), comment, event(piece(finish="stop")), DONE)).reply.text == REPLY
+
+
 def test_reply_with_reasoning_alone_says_so() -> None:
     with pytest.raises(errors.EmptyReply, match="with reasoning and without any text"):
         ask(sending(event(piece(reasoning_content=REPLY, finish="stop")) + DONE))
