@@ -108,7 +108,8 @@ class PlanStatus:
     names: tuple[str, str] = ("", "")
     """The names of the run and of the one that it is compared with."""
     discarded: int = 0
-    """Documents that were discarded. Others would be discarded, too: estimates are for those that would be kept."""
+    """Documents that were discarded. Others would be discarded, too: estimates are for those that would be kept. The
+    difference from another run is one over all documents, and is 0 on discarded ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,8 +199,10 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
             other = others[0][rows]
             right, also = (is_right(reference, values, kind=codebook.kind) for values in (predicted, other))
             gains = np.asarray((right.astype(np.float64) - also).mean(axis=1))  # shares of correct labels, -1 to 1
-            gains = np.where(loaded.is_kept, gains, np.nan)
+            gains = np.where(loaded.is_kept, gains, 0.0)  # few draws show how many others would be discarded
             differs = (verdicts != others[0]) & loaded.population[:, None]
+            if not loaded.is_kept.any():
+                return status
             drawn_for = session.store.sampling_frames.drawn_for(run.run_id, plan.focus or "")
             is_counted = np.array([loaded.documents[row] in drawn_for for row in rows], dtype=np.bool_)
             sample = WeightedSample(np.where(is_counted, sample.probabilities, 0.0), population)
@@ -352,6 +355,7 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         span = format_interval(ahead, "points", named=True)
         by = f"{format_points(abs(estimate.value))} points of correct {values_noun(codebook.kind)}"
         by += "" if status.complete else f", {span}"
+        by += "; discarded documents count as equal" if status.discarded else ""
         if estimate.clear:
             return f"{best} is better than {other}: {by}."
         return f"No significant difference between {best} and {other}: {by}."

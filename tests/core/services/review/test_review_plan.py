@@ -257,6 +257,24 @@ def test_comparison_counts_the_documents_that_were_drawn_for_it(world: tuple[Pro
     assert 0.125 in status.estimate.interval
 
 
+def test_discarded_documents_count_as_equal_in_a_comparison(world: tuple[ProjectSession, RunRow]) -> None:
+    # The share of documents to discard is hardly known: few draws are of documents on which the runs are equal. In 65%
+    # to 80% of simulated studies with 20% discards, all intervals of the difference among kept documents covered it.
+    session, run = world
+    other = _other_run(session)
+    new_plan = ReviewPlan("better", "", 0.1, 0, 40, other=other.run_id)
+    review_plan.save_plan(session, run, new_plan)
+    drawn = queue.list_queue(session, run, QueueFilter(sort="queue", size=40), actor="ada").sampling
+    _review(session, run, 40)
+    before = review_plan.plan_status(session, run, new_plan)
+    discarded = [document for document in drawn if int(document[1:]) % 4 != 3]  # the runs are equal there
+    assert discarded
+    actions.set_status(session, run.run_id, discarded, "Discarded", actions.Attribution("ada"))
+    after = review_plan.plan_status(session, run, new_plan)
+    assert (after.estimate, after.discarded) == (before.estimate, len(discarded))
+    assert "; discarded documents count as equal." in review_plan.describe_result(BOOK, after)
+
+
 def test_comparison_needs_another_run(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     with pytest.raises(UsageError, match="r0099"):
