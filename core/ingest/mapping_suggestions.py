@@ -83,6 +83,7 @@ _MAX_CHOICES = 30
 _BY_RATER = re.compile(
     rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{PEOPLE}|[acr])[ _.-]?)?\d+|{PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
 )
+_RATER_FIRST = re.compile(rf"(?P<rater>{PEOPLE}[ _.-]?(?:\d+|[a-z])|[acr]\d+)[ _.:@-]+(?P<label>.+)", re.IGNORECASE)
 _BY_SUFFIX = re.compile(r"(?P<label>.+)[ _.@-](?P<rater>[^ _.@-]+)")
 _NAME_OF = re.compile(r"[ _.-](?:text|name)$", re.IGNORECASE)
 """End of the names of columns with the names of the numbers in another column: ``label_text`` beside ``label``."""
@@ -439,6 +440,12 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
                 if not _is_predicted(rater):
                     sources.setdefault((names[key], rater), GoldSource(column, "label", names[key], rater))
                 break
+            first = _RATER_FIRST.fullmatch(column)
+            if first is not None and (key := fold(first["label"])) in names:
+                sources.setdefault(
+                    (names[key], first["rater"]), GoldSource(column, "label", names[key], first["rater"])
+                )
+                break
     without_rater = [source for source in sources.values() if source.rater == GOLD_RATER]
     rated = Counter(source.rater for source in sources.values())
     # a suffix of only one label is not a rater
@@ -556,7 +563,7 @@ def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
     Labels that most raters have in common are kept, and each has a column by every rater. A single label needs raters
     whose names are not mere numbers, as ``year_1`` and ``year_2`` may be two labels.
     """
-    matches = [match for column in columns if (match := _BY_RATER.fullmatch(column))]
+    matches = [match for column in columns if (match := _BY_RATER.fullmatch(column) or _RATER_FIRST.fullmatch(column))]
     raters: dict[str, tuple[str, ...]] = {}
     for match in matches:
         raters[match["label"]] = (*raters.get(match["label"], ()), match["rater"])

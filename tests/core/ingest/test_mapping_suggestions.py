@@ -563,6 +563,19 @@ def test_lists_of_one_label_each_are_suggested_as_a_choice() -> None:
         assert suggest_mapping(several).gold == (GoldSource("label", "list"),)
 
 
+@each_row("names", ["A1 Food,A1 Room,A2 Food,A2 Room", "coder1_Food,coder1_Room,coder2_Food,coder2_Room"])
+def test_columns_named_like_a_rater_and_a_label_are_suggested(names: str) -> None:
+    data = table(f"text,{names}\n" + "".join(f"{n} words in a text,{n % 2},{n % 3},1,{n % 2}\n" for n in range(6)))
+    codebook = Codebook(kind="rating", scale=Scale(min=0, max=2), labels=(Label(name="Food"), Label(name="Room")))
+    for mapping in (suggest_mapping(data), suggest_mapping(data, codebook)):
+        columns = names.split(",")
+        raters = columns[0].removesuffix("Food")[:-1], columns[2].removesuffix("Food")[:-1]
+        assert [(source.column, source.label, source.rater) for source in mapping.gold] == [
+            (column, label, rater)
+            for column, (rater, label) in zip(columns, [(r, n) for r in raters for n in ("Food", "Room")], strict=True)
+        ]
+
+
 def test_texts_and_rows_of_raters_in_another_file_are_suggested() -> None:
     texts = table("post_id,message\n" + "".join(f"p{n},Cold soup {n}\n" for n in range(3)), "posts.csv")
     pairs = [(n, rater) for n in range(3) for rater in (7, 8, 9)]
