@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -75,57 +75,84 @@ class Overview:
 def overview(session: ProjectSession) -> Overview:
     """Return the steps of the project. The first one that is not done is marked as the next one."""
     last, state = last_run(session)
-    steps = list(_steps(session, last, state))
+    steps = list(_steps(session, _load_runs(session, last, state)))
     index = next((index for index, step in enumerate(steps) if step.state != "done"), None)
     if index is not None:
         steps[index] = replace(steps[index], state="now")
     return Overview(state, tuple(steps))
 
 
-def _steps(session: ProjectSession, last: RunRow | None, state: State | None) -> Iterator[PathStep]:
-    documents, sizes = session.store.documents.count(), _sizes(session)
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """The runs of a project with so many documents. Documents that others have replaced do not count."""
+
+    documents: int
+    sizes: Mapping[str, int]
+    """Number of each run's documents by its id."""
+    last: RunRow | None
+    """The active run, else the latest one, with its state. None without one, or if all its documents were replaced."""
+    state: State | None
+    ended: Sequence[RunRow]
+    """The finished and stopped runs with verdicts, oldest first."""
+
+    def has_all_documents(self, run: RunRow) -> bool:
+        return self.sizes.get(run.run_id, 0) >= self.documents
+
+    @property
+    def full(self) -> RunRow | None:
+        """The latest finished run on all documents."""
+        return next((run for run in reversed(self.ended) if run.state == "done" and self.has_all_documents(run)), None)
+
+    @property
+    def to_review(self) -> Sequence[RunRow]:
+        """The pilots, without any all ended runs: the step Accuracy asks for reviews of a full run."""
+        return [run for run in self.ended if run.state != "done" or not self.has_all_documents(run)] or self.ended
+
+
+def _load_runs(session: ProjectSession, last: RunRow | None, state: State | None) -> _Runs:
+    sizes = _sizes(session)
     if last is not None and not sizes.get(last.run_id) and state not in UNFINISHED:
-        last = state = None  # all of its documents were replaced
+        last = state = None
     ended = [
         run
         for run in session.all_runs()
         if run.state in ("done", "stopped") and run.verdicts and not run.is_canary and sizes.get(run.run_id)
     ]
-    full_run = next((run for run in reversed(ended) if run.state == "done" and sizes[run.run_id] >= documents), None)
-    # The step Accuracy asks for reviews of a full run, so this step asks for those of pilots if there are any.
-    pilots = [run for run in ended if run.state != "done" or sizes[run.run_id] < documents]
-    reviewable = (
-        sizes[run.run_id] if run.state == "done" else min(sizes[run.run_id], run.ended) for run in pilots or ended
-    )
-    reviewed = reviewed_documents(session)
-    wanted = min(REVIEWS, max(reviewable, default=0))
-    planned = _planned(session, pilots or ended)
-    left = _missing_reviews(session, planned) if planned is not None else max(0, wanted - reviewed)
-    wanted = left or wanted
-    enough = wanted > 0 and not left
-    missing = _missing_reviews(session, full_run) if full_run is not None and enough else wanted
-    yield _data(session, documents)
+    return _Runs(session.store.documents.count(), sizes, last, state, ended)
+
+
+def _steps(session: ProjectSession, runs: _Runs) -> Iterator[PathStep]:
     role_models = _role_models(session)
     uses_words = any(role_model.is_builtin and role_model.model == LEXICAL_MODEL for role_model in role_models)
+    reviewed = reviewed_documents(session)
+    wanted, left = _wanted_reviews(session, runs, reviewed)
+    enough = wanted > 0 and not left
+    full_run = runs.full
+    missing = _missing_reviews(session, full_run) if full_run is not None and enough else left or wanted
+    changed = _changes(session, full_run, "whole run")
+    yield _data(session, runs.documents)
     yield _codebook(session, uses_words=uses_words)
     yield _models(role_models)
-    yield _pilot(session, last, state, ended, reviewed, enough=enough)
-    yield PathStep(
-        "review",
-        "review",
-        "Review",
-        _state(enough),
-        _review_words(last, reviewed),
-        action=f"Review {wanted:,} more" if left and reviewed else f"Review {wanted:,}",
-        hint="Correct what is wrong and submit each document.",
-    )
-    changed = _changes(session, full_run, "whole run")
-    is_outdated = bool(changed) and (not reviewed or not missing)
-    covers_all = last is not None and sizes.get(last.run_id, 0) >= documents
-    yield _whole_run(
-        full_run, documents, last, state, changed, reviewed=enough, is_outdated=is_outdated, covers_all=covers_all
-    )
+    yield _pilot(session, runs, reviewed, enough=enough)
+    action = f"Review {left or wanted:,}{' more' if left and reviewed else ''}"
+    hint = "Correct what is wrong and submit each document."
+    yield PathStep("review", "review", "Review", _state(enough), _review_words(runs.last, reviewed), action, hint)
+    yield _whole_run(runs, changed, reviewed=enough, is_outdated=bool(changed) and (not reviewed or not missing))
     yield _accuracy(full_run, missing, enough=enough)
+
+
+def _wanted_reviews(session: ProjectSession, runs: _Runs, reviewed: int) -> tuple[int, int]:
+    """Return the number of reviews for a first estimate, 0 if nothing can be reviewed, and how many are left.
+
+    If a run has a review plan, the plan decides how many are left.
+    """
+    reviewable = (
+        runs.sizes[run.run_id] if run.state == "done" else min(runs.sizes[run.run_id], run.ended)
+        for run in runs.to_review
+    )
+    wanted = min(REVIEWS, max(reviewable, default=0))
+    planned = _planned(session, runs.to_review)
+    return wanted, max(0, wanted - reviewed) if planned is None else _missing_reviews(session, planned)
 
 
 def _planned(session: ProjectSession, runs: Sequence[RunRow]) -> RunRow | None:
@@ -225,15 +252,7 @@ def _definitions(codebook: Codebook, with_examples: bool) -> Codebook:
     return codebook.closed.model_copy(update={"labels": tuple(labels)})
 
 
-def _pilot(
-    session: ProjectSession,
-    last: RunRow | None,
-    state: State | None,
-    ended: Sequence[RunRow],
-    reviewed: int,
-    *,
-    enough: bool,
-) -> PathStep:
+def _pilot(session: ProjectSession, runs: _Runs, reviewed: int, *, enough: bool) -> PathStep:
     """Return the pilot's step. The first of the ``ended`` runs, which all have verdicts, completes it.
 
     After a change of definitions or prompts, another run is due; Compare shows its difference from the earlier one.
@@ -242,6 +261,7 @@ def _pilot(
     """
     version = session.store.codebooks.latest()
     saved = version.number if version else 0
+    last, state, ended = runs.last, runs.state, runs.ended
     latest = ended[-1] if ended else last
     changed = _changes(session, latest)
     is_due = not enough and bool(_changes(session, latest, with_examples=not reviewed))
@@ -254,49 +274,46 @@ def _pilot(
         hint = f"Press Retry {failed:,} failed. If they fail again, press Test at the connection on Models."
         return PathStep("pilot", "run", "Pilot", "later", words, "Retry failed", hint)
     if last is not None and state == "done" and not last.verdicts and last.settings.codebook_version == saved:
-        words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
-        unknown = baseline.labels_without_words(last.settings.codebook)
-        bare = join_names([label.name for label in unknown]) if 0 < len(unknown) <= MAX_NAMED else "each label"
-        first = unknown[0].id if unknown else None
-        hint = f"Add keywords to {bare} and press Save, or choose a language model on Models and run a pilot again."
-        return PathStep("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint, label_id=first)
-    size, documents = planning.load_plan(session).limit or planning.PILOT, session.store.documents.count()
-    button = f"Start with {size:,}" if size < documents else f"Start all {documents:,}"
+        return _pilot_without_verdict(last)
     if state in UNFINISHED:
         return PathStep("pilot", "run", "Pilot", "later", _run_words(last, state), *UNFINISHED[state])
+    size = planning.load_plan(session).limit or planning.PILOT
+    button = f"Start with {size:,}" if size < runs.documents else f"Start all {runs.documents:,}"
     words = changed or _run_words(last, state)
     if ended:
         action = f"Run with v{saved}" if ended[-1].settings.codebook_version != saved else "Run again"
         hint = f"Press {button}. Compare then shows what the change did."
-        return PathStep("pilot", "run", "Pilot", "later", words, action, hint, new_run=True)
-    hint = f"Press {button}: a small run shows whether definitions and models work."
-    return PathStep("pilot", "run", "Pilot", "later", words, "Run a pilot", hint, new_run=True)
+    else:
+        action = "Run a pilot"
+        hint = f"Press {button}: a small run shows whether definitions and models work."
+    return PathStep("pilot", "run", "Pilot", "later", words, action, hint, new_run=True)
 
 
-def _whole_run(
-    full_run: RunRow | None,
-    documents: int,
-    last: RunRow | None,
-    state: State | None,
-    changed: str,
-    *,
-    reviewed: bool,
-    is_outdated: bool,
-    covers_all: bool,
-) -> PathStep:
-    """Return the step of the run on all documents. It continues the last run if that is such a run (``covers_all``).
+def _pilot_without_verdict(run: RunRow) -> PathStep:
+    """Return the pilot's step after a run whose definitions gave no verdict."""
+    words = f"No verdict for any of {format_count(run.documents, 'document')}: all are unresolved or failed."
+    unknown = baseline.labels_without_words(run.settings.codebook)
+    bare = join_names([label.name for label in unknown]) if 0 < len(unknown) <= MAX_NAMED else "each label"
+    first = unknown[0].id if unknown else None
+    hint = f"Add keywords to {bare} and press Save, or choose a language model on Models and run a pilot again."
+    return PathStep("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint, label_id=first)
 
-    ``changed`` names what changed since ``full_run``. ``is_outdated`` is True if another run is due because of it: not
+
+def _whole_run(runs: _Runs, changed: str, *, reviewed: bool, is_outdated: bool) -> PathStep:
+    """Return the step of the run on all documents. It continues the last run if that is such a run.
+
+    ``changed`` names what changed since the full run. ``is_outdated`` is True if another run is due because of it: not
     during the review of that run.
     """
+    full_run, last, state = runs.full, runs.last, runs.state
     words = "Debate the other documents." if reviewed else "After the review of the pilot."
     words = changed or (_run_words(full_run, "done") if full_run else words)
     done = full_run is not None and not is_outdated
     unfinished = UNFINISHED.get("paused" if state == "stopped" else state or "")
-    if not done and covers_all and unfinished is not None:
+    if not done and last is not None and runs.has_all_documents(last) and unfinished is not None:
         return PathStep("whole", "run", "Whole run", "later", _run_words(last, state), *unfinished)
-    hint = f"Press Start all {format_count(documents, 'document')}."
-    action = f"Run all {documents:,}"
+    hint = f"Press Start all {format_count(runs.documents, 'document')}."
+    action = f"Run all {runs.documents:,}"
     return PathStep("whole", "run", "Whole run", _state(done), words, action, hint, new_run=True)
 
 
