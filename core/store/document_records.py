@@ -225,15 +225,13 @@ def _record_of(row: Sequence[Any], settings: RunSettings | None) -> DocumentReco
         return codebook is None or codebook.allows(item, value)
 
     reviews = {row["item"]: Review(**row | {"value": load(row["value"])}) for row in review_rows or ()}
-    role_values: dict[str, dict[str, Value]] = {}
-    evidence: dict[str, tuple[Evidence, ...]] = {}
-    for last in roles or ():  # several of a role that decides one item in each turn
-        role = last["role"]
-        if last["values"] is not None:
-            role_values[role] = {**role_values.get(role, {}), **load(last["values"])}
-        evidence[role] = (*evidence.get(role, ()), *(Evidence(**quote) for quote in load(last["evidence"])))
+    role_values, evidence = _last_of_roles(roles or ())
     if settings is not None and samples_vote(settings):
         role_values = dict.fromkeys(role_values, stored["values"]) if verdict else {}
+    people_reviews = {}
+    for actor, person in _people(people or ()).items():
+        allowed = {item: value if is_allowed(item, value) else None for item, value in person.values.items()}
+        people_reviews[actor] = replace(person, values=allowed)
     return DocumentRecord(
         document=document_of(document, values_by_key(by_rater or ())),
         status=status,
@@ -244,12 +242,23 @@ def _record_of(row: Sequence[Any], settings: RunSettings | None) -> DocumentReco
         evidence=evidence,
         reviews={item: review for item, review in reviews.items() if is_allowed(item, review.value)},
         review_status=review_status or PENDING,
-        people={
-            actor: replace(person, values={i: v if is_allowed(i, v) else None for i, v in person.values.items()})
-            for actor, person in _people(people or ()).items()
-        },
+        people=people_reviews,
         gold={item: load(value) for item, value in gold or ()},
     )
+
+
+def _last_of_roles(
+    rows: Iterable[Mapping[str, Any]],
+) -> tuple[dict[str, dict[str, Value]], dict[str, tuple[Evidence, ...]]]:
+    """Return the last values and the evidence of each role, which has several rows if each turn decides one item."""
+    values: dict[str, dict[str, Value]] = {}
+    evidence: dict[str, tuple[Evidence, ...]] = {}
+    for row in rows:
+        role = row["role"]
+        if row["values"] is not None:
+            values[role] = {**values.get(role, {}), **load(row["values"])}
+        evidence[role] = (*evidence.get(role, ()), *(Evidence(**quote) for quote in load(row["evidence"])))
+    return values, evidence
 
 
 def _without_verdict(record: DocumentRecord, *, second_reading: bool) -> DocumentRecord:
