@@ -356,11 +356,7 @@ def _terms(number: int, label: Label, names: tuple[str, ...], is_rated: bool) ->
     texts: list[tuple[str, Source, bool]] = [(keyword, "keyword", True) for keyword in label.keywords]
     # A name such as "other" or "overall" is not a term of a label, but it is of a dimension: "Overall" is rated, too.
     if is_rated or normalise(label.name) not in WORDS["catch_all_names"]:
-        tokens = [word for word, _, _ in tokenise(label.name)]
-        content = [word for word in tokens if word not in FUNCTION_WORDS]
-        alone = [word for word in content if len(content) == 1 or (word not in GENERIC_WORDS and len(word) > 1)]
-        texts += [(label.name, "name", True)] if len(tokens) > 1 else []
-        texts += [(word, "name", True) for word in alone if len(content) <= 3]
+        texts += [(text, "name", True) for text in _texts_of_name(label.name)]
     if not is_rated:
         texts += [(word, "common", True) for word in _common(label, names)]
     for sentence in _counted(label.description):
@@ -369,11 +365,22 @@ def _terms(number: int, label: Label, names: tuple[str, ...], is_rated: bool) ->
         texts += [(word, "definition", len(label.keywords) < FULL_LIST) for word in content_words(rest)]
         texts += [(word, "definition", False) for word in content_words(subjects)]
     better = {word for word, source, carries in texts if carries and source != "name"}
-    examples = [word for text in label.include for word in content_words(text)]
-    texts += [(word, "example", len(better) < FEW_WORDS) for word in examples]
-    return tuple(
-        Term(number, text, source, pattern, carries) for text, source, carries in texts if (pattern := _pattern(text))
-    )
+    for example in label.include:
+        texts += [(word, "example", len(better) < FEW_WORDS) for word in content_words(example)]
+    patterns = ((text, source, _pattern(text), carries) for text, source, carries in texts)
+    return tuple(Term(number, text, source, pattern, carries) for text, source, pattern, carries in patterns if pattern)
+
+
+def _texts_of_name(name: str) -> list[str]:
+    """Return a name if it has several words, and its words with a meaning of their own if there are at most three."""
+    tokens = [word for word, _, _ in tokenise(name)]
+    content = [word for word in tokens if word not in FUNCTION_WORDS]
+    whole = [name] if len(tokens) > 1 else []
+    if len(content) > 3:
+        return whole
+    if len(content) > 1:
+        content = [word for word in content if word not in GENERIC_WORDS and len(word) > 1]
+    return [*whole, *content]
 
 
 def _common(label: Label, names: Sequence[str]) -> list[str]:
