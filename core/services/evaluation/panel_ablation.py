@@ -114,15 +114,16 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     if own_style is None:
         return None
     other = other_style(session, run)
-    rows = {style: row for style in STYLES for row in (run, other) if row is not None and style_of(row) == style}
+    by_style = {style_of(each): each for each in (other, run) if each is not None}
+    runs = {style: by_style[style] for style in STYLES if style in by_style}
     column = run.settings.codebook.items.index(dimension)
     loaded = annotation_arrays.verdict_arrays(session, run, reference)
-    shared_rows = _shared_rows(session, loaded.documents, list(rows.values()), reference, column)
+    shared_rows = _shared_rows(session, loaded.documents, list(runs.values()), reference, column)
     documents, gold = [loaded.documents[row] for row in shared_rows], loaded.reference[shared_rows, column]
     is_reviewed = source_of(reference).kind == REVIEWED
     codes = annotation_arrays.group_codes(session, run)
     codes = None if codes is None else codes[shared_rows]
-    ratings = {style: _group_ratings(session, row, documents, column) for style, row in rows.items()}
+    ratings = {style: _group_ratings(session, each, documents, column) for style, each in runs.items()}
     teams = {ALL_GROUPS: [*members_of(run).values()]}
 
     def measured(
@@ -132,14 +133,18 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
         estimates = measure(gold, *sides, codes, teams=teams.get(group, ()))
         return {name: Estimate(each.value) for name, each in estimates.items()} if is_reviewed else estimates
 
+    parts = [
+        GroupScores(style, group, measured(panels.scores, group, before), measured(panels.scores, group, after))
+        for style, by_group in ratings.items()
+        for group, (before, after) in by_group.items()
+    ]
     gains: dict[str, Mapping[str, Estimate]] = {}
     sentence = _missing(own_style, run.title)
     if other is not None:
-        gains = {
-            group: measured(panels.gains, group, ratings["simple"][group][1], after)
-            for group, (_, after) in ratings["full"].items()
-        }
-        titles = {style: row.title for style, row in rows.items()}
+        for group, (_, full) in ratings["full"].items():
+            _, simple = ratings["simple"][group]
+            gains[group] = measured(panels.gains, group, simple, full)
+        titles = {style: each.title for style, each in runs.items()}
         codebook, gain = run.settings.codebook, gains[ALL_GROUPS]["spearman"]
         units = len(shared_rows) if codes is None else len(np.unique(codes))
         p = interval_p(gain, max(1, units - 2))
@@ -148,13 +153,9 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     is_shared = np.zeros(run.documents, dtype=np.bool_)
     is_shared[shared_rows] = True
     return Styles(
-        runs={style: row.run_id for style, row in rows.items()},
+        runs={style: each.run_id for style, each in runs.items()},
         counted=_counted(session, run, other, reference, is_shared),
-        parts=tuple(
-            GroupScores(style, group, *(measured(panels.scores, group, side) for side in sides))
-            for style, by_group in ratings.items()
-            for group, sides in by_group.items()
-        ),
+        parts=tuple(parts),
         gains=gains,
         sentence=sentence,
     )
