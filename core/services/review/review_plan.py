@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import ceil, sqrt
 from statistics import median_high
@@ -182,9 +182,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
     codebook = run.settings.codebook
     others = [sampling_frames.aligned_verdicts(session, run, session.run(plan.other))] if plan.claim == "better" else []
     loaded = annotation_arrays.reviewed_sample(session, run, *others)
-    verdicts, sample, rows = loaded.verdicts, loaded.sample, loaded.order
-    reference, predicted = loaded.reference[rows], verdicts[rows]
-    population = int(loaded.population.sum())
+    sample, rows, population = loaded.sample, loaded.order, int(loaded.population.sum())
     status = PlanStatus(
         plan, sample.drawn, population, Estimate(), enough=False, complete=sample.complete, discarded=loaded.discarded
     )
@@ -192,41 +190,53 @@ def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanS
         return status
     match plan.claim:
         case "share" | "correct":
-            y, f, over_all = _linear(codebook, plan, reference, predicted, verdicts[loaded.population])
+            reference, verdicts = loaded.reference, loaded.verdicts
+            y, f, over_all = _linear(codebook, plan, reference[rows], verdicts[rows], verdicts[loaded.population])
             return _estimated_mean(status, sample, np.where(loaded.is_kept, y, np.nan), f, over_all)
         case "better":
             status = replace(status, names=(run.title, session.run(plan.other).title))
-            other = others[0][rows]
-            right, also = (is_right(reference, values, kind=codebook.kind) for values in (predicted, other))
-            gains = np.asarray((right.astype(np.float64) - also).mean(axis=1))  # shares of correct labels, -1 to 1
-            gains = np.where(loaded.is_kept, gains, 0.0)  # few draws show how many others would be discarded
-            differs = (verdicts != others[0]) & loaded.population[:, None]
-            if not loaded.is_kept.any():
-                return status
             drawn_for = session.store.sampling_frames.drawn_for(run.run_id, plan.focus or "")
-            is_counted = np.array([loaded.documents[row] in drawn_for for row in rows], dtype=np.bool_)
-            sample = WeightedSample(np.where(is_counted, sample.probabilities, 0.0), population)
-            status = replace(status, drawn=sample.drawn)
-            lost, typical = _lost_gains(differs)
-            return _estimated_mean(
-                status, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, error_sizes=lost[rows], typical_error=typical
-            )
+            return _estimated_difference(status, codebook.kind, loaded, others[0], drawn_for)
         case "f1":
-            if sample.drawn < plan.reviews and not sample.complete:
-                return status
-            name = codebook.label(plan.label).name
-            counted_reference, design = loaded.reference, loaded.design
-            if sample.drawn > plan.reviews and not sample.complete:
-                first = np.cumsum(sample.draws) - sample.draws < plan.reviews
-                counted_reference = np.full(counted_reference.shape, np.nan)
-                counted_reference[rows[first]] = reference[first]
-                planned = WeightedSample(sample.probabilities[first], sample.population)
-                design = replace(design, sample=planned, order=rows[first])
-                status = replace(status, drawn=planned.drawn)
-            estimate = score(codebook, counted_reference, verdicts, design=design).labels[name]["f1"]
-            return replace(status, estimate=estimate, enough=estimate.interval is not None)
+            return _estimated_f1(status, codebook, loaded)
         case "error":
             return _accepted(codebook, loaded, _simulation_input(session, run, complete_only=False).levels, status)
+
+
+def _estimated_difference(
+    status: PlanStatus, kind: Kind, loaded: ReviewedSample, other_verdicts: Grid, drawn_for: Container[str]
+) -> PlanStatus:
+    """Return the status of a claim on two runs, from the documents that were ``drawn_for`` their comparison."""
+    if not loaded.is_kept.any():
+        return status
+    rows, reference = loaded.order, loaded.reference[loaded.order]
+    right, also = (is_right(reference, verdicts[rows], kind=kind) for verdicts in (loaded.verdicts, other_verdicts))
+    gains = np.asarray((right.astype(np.float64) - also).mean(axis=1))  # shares of correct labels, -1 to 1
+    gains = np.where(loaded.is_kept, gains, 0.0)  # few draws show how many others would be discarded
+    is_counted = np.array([loaded.documents[row] in drawn_for for row in rows], dtype=np.bool_)
+    sample = WeightedSample(np.where(is_counted, loaded.sample.probabilities, 0.0), status.population)
+    status = replace(status, drawn=sample.drawn)
+    lost, typical = _lost_gains((loaded.verdicts != other_verdicts) & loaded.population[:, None])
+    return _estimated_mean(
+        status, sample, gains, np.zeros(len(rows)), 0.0, low=-1.0, error_sizes=lost[rows], typical_error=typical
+    )
+
+
+def _estimated_f1(status: PlanStatus, codebook: Codebook, loaded: ReviewedSample) -> PlanStatus:
+    """Return the status of a claim on F1, from the planned number of reviews, or from all documents."""
+    plan, sample, reference, design = status.plan, loaded.sample, loaded.reference, loaded.design
+    if sample.drawn < plan.reviews and not sample.complete:
+        return status
+    if sample.drawn > plan.reviews and not sample.complete:
+        is_planned = np.cumsum(sample.draws) - sample.draws < plan.reviews
+        rows = loaded.order[is_planned]
+        reference = np.full(loaded.reference.shape, np.nan)
+        reference[rows] = loaded.reference[rows]
+        sample = WeightedSample(sample.probabilities[is_planned], sample.population)
+        design = replace(design, sample=sample, order=rows)
+        status = replace(status, drawn=sample.drawn)
+    estimate = score(codebook, reference, loaded.verdicts, design=design).labels[codebook.label(plan.label).name]["f1"]
+    return replace(status, estimate=estimate, enough=estimate.interval is not None)
 
 
 def _estimated_mean(
@@ -331,34 +341,11 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
     """
     plan, estimate = status.plan, status.estimate
     if plan.claim == "error":
-        if not status.enough:
-            return ""
-        if status.accepted is None:
-            return f"No verdicts can be accepted with an error of at most {format_percent(plan.points)}."
-        level = LEVELS[status.accepted].format(label=label_noun(codebook.kind))
-        confidence = "" if status.complete else " (95% confidence)"
-        claim = f"At most {format_percent(plan.points)} of {level} are wrong{confidence}"
-        not_discarded = status.population - status.discarded
-        if status.tested == not_discarded:
-            accepted = f"{format_count(status.accepted_documents, 'document')} of {not_discarded:,}"
-        else:
-            tested = format_count(status.tested, "document")
-            accepted = f"{status.accepted_documents:,} of the {tested} that were not reviewed otherwise"
-        return f"{claim}: {accepted} can be accepted."
+        return _describe_accepted(codebook, status) if status.enough else ""
     if estimate.value is None or estimate.interval is None:
         return ""
-    interval = estimate.interval
     if plan.claim == "better":
-        (best, other), ahead = status.names, interval
-        if estimate.value <= 0:  # the difference is shown above 0
-            (other, best), ahead = status.names, replace(interval, low=-interval.high, high=-interval.low)
-        span = format_interval(ahead, "points", named=True)
-        by = f"{format_points(abs(estimate.value))} points of correct {values_noun(codebook.kind)}"
-        by += "" if status.complete else f", {span}"
-        by += "; discarded documents count as equal" if status.discarded else ""
-        if estimate.clear:
-            return f"{best} is better than {other}: {by}."
-        return f"No significant difference between {best} and {other}: {by}."
+        return _describe_difference(codebook, status, estimate.value, estimate.interval)
     name = codebook.label(plan.label).name if plan.label else ""
     everything = format_count(status.population - (status.discarded if status.complete else 0), "document")
     if status.discarded and not status.complete:
@@ -374,7 +361,38 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
     if status.complete:
         return f"{claim}."
     style: Literal["number", "percent"] = "number" if plan.claim == "f1" else "percent"
-    return f"{claim} ({format_interval(interval, style, digits=2 if plan.claim == 'f1' else 1, named=True)})."
+    span = format_interval(estimate.interval, style, digits=2 if plan.claim == "f1" else 1, named=True)
+    return f"{claim} ({span})."
+
+
+def _describe_accepted(codebook: Codebook, status: PlanStatus) -> str:
+    """Return which verdicts can be accepted once the reviews are enough."""
+    bound = format_percent(status.plan.points)
+    if status.accepted is None:
+        return f"No verdicts can be accepted with an error of at most {bound}."
+    level = LEVELS[status.accepted].format(label=label_noun(codebook.kind))
+    confidence = "" if status.complete else " (95% confidence)"
+    not_discarded = status.population - status.discarded
+    if status.tested == not_discarded:
+        accepted = f"{format_count(status.accepted_documents, 'document')} of {not_discarded:,}"
+    else:
+        tested = format_count(status.tested, "document")
+        accepted = f"{status.accepted_documents:,} of the {tested} that were not reviewed otherwise"
+    return f"At most {bound} of {level} are wrong{confidence}: {accepted} can be accepted."
+
+
+def _describe_difference(codebook: Codebook, status: PlanStatus, difference: float, interval: Interval) -> str:
+    """Return which of two runs is better, with their difference shown above 0."""
+    best, other = status.names
+    if difference <= 0:
+        best, other = other, best
+        interval = replace(interval, low=-interval.high, high=-interval.low)
+    by = f"{format_points(abs(difference))} points of correct {values_noun(codebook.kind)}"
+    by += "" if status.complete else f", {format_interval(interval, 'points', named=True)}"
+    by += "; discarded documents count as equal" if status.discarded else ""
+    if status.estimate.clear:
+        return f"{best} is better than {other}: {by}."
+    return f"No significant difference between {best} and {other}: {by}."
 
 
 def _setting(run: RunRow) -> str:
