@@ -65,11 +65,7 @@ def main() -> None:
     all_runs = annotation_arrays.ranked_runs(session)
     runs = [run for run in all_runs if run.verdicts]
     if len(runs) < 2:
-        words = "Two runs on the same documents can be compared: another protocol, model or prompt."
-        if len(all_runs) > 1:
-            words += f" {len(runs)} of {len(all_runs)} runs {plural(len(runs), 'has', 'have')} a verdict."
-        pages: dict[str, PageName] = {"Open Run": "run"} if all_runs else {}
-        layout.empty_page("Compare", "Nothing to compare yet", words, pages, sign="bars")
+        _empty_page(len(all_runs), len(runs))
         return
     viewed = _viewed(runs)
     comparable = _comparable(runs, viewed)
@@ -78,11 +74,7 @@ def main() -> None:
         comparable = next((group for run in runs if len(group := _comparable(runs, run)) > 1), comparable)
     with layout.header("Compare", "all runs are compared with the first one", key="compare-head"):
         selected = _runs(comparable, comparable[0] if is_alone else viewed)
-    baselines = [baseline_models(run) for run in selected]
-    if len({*baselines}) == 1:
-        line(baselines[0] and f"All runs: {baselines[0]}")
-    else:
-        line("; ".join(f"{run.title}: {models}" for run, models in zip(selected, baselines, strict=True) if models))
+    _baselines(selected)
     if is_alone:
         line(f"No other run has the same labels as “{viewed.title}”.")
     if len(selected) < 2:
@@ -93,23 +85,7 @@ def main() -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="compare-basis"):
         offered = {name: count for name, count in references.items() if not name.startswith("run:")}
         reference = reference_picker(offered)
-        chosen = st.session_state.get("compare-margin")
-        with st.popover(
-            f"Equivalence margin: {chosen:g}" if chosen else "Equivalence margin", key="compare-equivalence"
-        ):
-            points = st.number_input(
-                "Equivalence margin, points",
-                0.5,
-                50.0,
-                None,
-                0.5,
-                key="compare-margin",
-                width=240,
-                placeholder="none",
-                help="A difference of the main score up to this margin does not matter to you. Tests whether the runs "
-                "are equivalent, or whether the second one is not inferior.",
-            )
-    margin = points / 100 if points else None
+        margin = _margin()
     comparison = run_comparison.comparison(session, ids, reference, margin)
     if reference == latent_truth.LATENT:
         line(latent_truth.warning(session, selected[0].settings.codebook))
@@ -132,6 +108,42 @@ def main() -> None:
         _score_table(comparison)
         _documents(session, run_comparison.outcomes(comparison, pair), label, basis)
     document_drawer(session, compared, selected[0].settings.codebook, key="compare-drawer")
+
+
+def _empty_page(runs: int, with_verdict: int) -> None:
+    words = "Two runs on the same documents can be compared: another protocol, model or prompt."
+    if runs > 1:
+        words += f" {with_verdict} of {runs} runs {plural(with_verdict, 'has', 'have')} a verdict."
+    pages: dict[str, PageName] = {"Open Run": "run"} if runs else {}
+    layout.empty_page("Compare", "Nothing to compare yet", words, pages, sign="bars")
+
+
+def _baselines(selected: Sequence[RunRow]) -> None:
+    """Draw which runs use built-in models."""
+    baselines = [baseline_models(run) for run in selected]
+    if len({*baselines}) == 1:
+        line(baselines[0] and f"All runs: {baselines[0]}")
+    else:
+        line("; ".join(f"{run.title}: {models}" for run, models in zip(selected, baselines, strict=True) if models))
+
+
+def _margin() -> float | None:
+    """Draw the input of the equivalence margin, and return it, None without one."""
+    chosen = st.session_state.get("compare-margin")
+    with st.popover(f"Equivalence margin: {chosen:g}" if chosen else "Equivalence margin", key="compare-equivalence"):
+        points = st.number_input(
+            "Equivalence margin, points",
+            0.5,
+            50.0,
+            None,
+            0.5,
+            key="compare-margin",
+            width=240,
+            placeholder="none",
+            help="A difference of the main score up to this margin does not matter to you. Tests whether the runs "
+            "are equivalent, or whether the second one is not inferior.",
+        )
+    return points / 100 if points else None
 
 
 def _viewed(runs: Sequence[RunRow]) -> RunRow:

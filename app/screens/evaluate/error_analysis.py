@@ -33,7 +33,11 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     evaluation = evaluate(session, run, reference)
     label_id = pick(codebook, key="errors-label", default=evaluation.first_scored)
     errors = of_label(session, run, label_id, reference)
-    side, word = _findings(errors, evaluation)
+    left, right = st.columns([1.2, 1], gap="small")
+    with left:
+        side, word = _cue_words(errors, evaluation)
+    with right:
+        _shares(errors, evaluation)
     basis = errors.counted.describe(reference)
     containing = f"containing “{word}”" if word else ""
     with layout.panel("Documents", containing, counted=basis, key="errors-documents") as head:
@@ -69,14 +73,12 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         )
 
 
-def _findings(result: LabelErrors, evaluation: EvaluationReport) -> tuple[ErrorSide, str]:
-    """Draw cue words and shares of errors. Return the side and the cue word selected to filter the documents."""
-    run, word = evaluation.run, ""
-    kind = run.settings.codebook.kind
+def _cue_words(result: LabelErrors, evaluation: EvaluationReport) -> tuple[ErrorSide, str]:
+    """Draw the words that are typical of one side of the errors. Return the selected side and word, which may be ""."""
+    run, kind = evaluation.run, evaluation.run.settings.codebook.kind
     basis = result.counted.describe(evaluation.reference)
-    left, right = st.columns([1.2, 1], gap="small")
     subtitle = "bar: how much more typical of these errors than of correct documents (TF-IDF difference)"
-    with left, layout.panel("Cue words", subtitle, counted=basis, key="errors-cues"):
+    with layout.panel("Cue words", subtitle, counted=basis, key="errors-cues"):
         sides = SIDES[kind]
         by_side = {errors.side: errors for errors in result.sides}
         titles = {name: f"{NAMES[kind == 'rating'][name]} {by_side[name].wrong:,}" for name in sides}
@@ -92,42 +94,45 @@ def _findings(result: LabelErrors, evaluation: EvaluationReport) -> tuple[ErrorS
                     f"{errors.consistent:,} have this error in each."
                 )
         st.caption(f"{sides[side].capitalize()}. {note}")
-        if errors.cues:
-            rows = [
-                {
-                    "name": cue.word,
-                    "value": cue.weight,
-                    "words": f"{format_count(len(cue.errors), 'error')}, {cue.hits:,} correct",
-                    "colour": "wrong",
-                }
-                for cue in errors.cues
-            ]
-            key = f"errors-words-{run.run_id}-{result.label_id}-{side}"
-            title = f"Cue words {run.run_id} {run.settings.codebook.label_names[result.label_id]} {side}"
-            word = charts.bars(rows, key=key, title=title, unit="TF-IDF difference", share=False, select=True)
-            if all(word != cue.word for cue in errors.cues):  # after a review, or in another project
-                word = ""
-        else:
+        if not errors.cues:
             st.caption(
                 "No word occurs in two of these errors and in a larger share of them than of the correct documents."
             )
-    with right:
-        rate_basis, marks = evaluation.describe_basis(result.counted), "line: 95% interval"
-        if evaluation.basis.is_estimate:
-            marks += "; right: counts of reviewed documents, unweighted"
-        subtitle = f"error rate by number of words; {marks}"
-        with layout.panel("By length", subtitle, counted=rate_basis, key="errors-length"):
-            _bands(result.by_length, "words", key="errors-length-chart")
-        if result.by_labels:
-            subtitle = f"error rate by labels present in the reference; {marks}"
-            with layout.panel("By number of labels", subtitle, counted=rate_basis, key="errors-labels"):
-                _bands(result.by_labels, "labels", key="errors-labels-chart")
-        with layout.panel("By error type", "as set in Review", counted=basis, key="errors-tags"):
-            if result.tags:
-                facts([(tag, f"{count:,}") for tag, count in result.tags.items()])
-            else:
-                st.caption("No error has a type yet. Set error types in Review.")
-    return side, word
+            return side, ""
+        rows = [
+            {
+                "name": cue.word,
+                "value": cue.weight,
+                "words": f"{format_count(len(cue.errors), 'error')}, {cue.hits:,} correct",
+                "colour": "wrong",
+            }
+            for cue in errors.cues
+        ]
+        key = f"errors-words-{run.run_id}-{result.label_id}-{side}"
+        title = f"Cue words {run.run_id} {run.settings.codebook.label_names[result.label_id]} {side}"
+        word = charts.bars(rows, key=key, title=title, unit="TF-IDF difference", share=False, select=True)
+    # After a review, or in another project, the selected word may be none of these.
+    return side, word if any(word == cue.word for cue in errors.cues) else ""
+
+
+def _shares(result: LabelErrors, evaluation: EvaluationReport) -> None:
+    """Draw the error rates by length and by number of labels, and the number of errors by type."""
+    basis, marks = evaluation.describe_basis(result.counted), "line: 95% interval"
+    if evaluation.basis.is_estimate:
+        marks += "; right: counts of reviewed documents, unweighted"
+    subtitle = f"error rate by number of words; {marks}"
+    with layout.panel("By length", subtitle, counted=basis, key="errors-length"):
+        _bands(result.by_length, "words", key="errors-length-chart")
+    if result.by_labels:
+        subtitle = f"error rate by labels present in the reference; {marks}"
+        with layout.panel("By number of labels", subtitle, counted=basis, key="errors-labels"):
+            _bands(result.by_labels, "labels", key="errors-labels-chart")
+    counted = result.counted.describe(evaluation.reference)
+    with layout.panel("By error type", "as set in Review", counted=counted, key="errors-tags"):
+        if result.tags:
+            facts([(tag, f"{count:,}") for tag, count in result.tags.items()])
+        else:
+            st.caption("No error has a type yet. Set error types in Review.")
 
 
 def _bands(bands: tuple[Band, ...], unit: str, *, key: str) -> None:
