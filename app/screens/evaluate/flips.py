@@ -97,18 +97,6 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
         marks = alt.Chart(inline_data(rows)).mark_text(lineHeight=LINE, **style, **mark)
         return marks.encode(x=x, y=y, color=fill)
 
-    notes = [
-        _text_mark(0, TOP + 14, "correct", shades["tx2"], align="left", dx=BAR / 2 + 4),
-        _text_mark(0, height - 9, "incorrect", shades["tx2"], align="left", dx=-BAR / 2),
-    ]
-    for bar in bars:
-        alignment = {"align": bar["align"], "dx": bar["dx"]}
-        notes.append(
-            _text_mark(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, cut=True, **alignment)
-        )
-        for y_share, words_share, short in ((25, bar["share"], bar["short"]), (41, bar["interval"], "")):
-            alignment |= {"room": INTERVAL_ROOM, "short": short, "fontSize": 11.5}
-            notes.append(_text_mark(bar["x"], y_share, words_share, shades["tx2"], **alignment))
     tip = tooltip(name="Role", right="Correct", wrong="Incorrect", interval="Share correct, 95% interval")
     marks = alt.Chart(inline_data(bars)).encode(x=x, tooltip=tip)
     opacity = alt.Opacity("opacity:Q", scale=None)
@@ -121,9 +109,27 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
             y=low, y2="low2:Q", stroke=alt.Stroke("fill:N", scale=None)
         ),
         text(changes, stroke=shades["bg"], strokeWidth=4, strokeJoin="round"),
-        text([*changes, *notes]),
+        text([*changes, *_notes(bars, height)]),
     )
     return styled(chart, height + above)
+
+
+def _notes(bars: Rows, height: int) -> Rows:
+    """Return the texts above the bars, and the names of their halves."""
+    shades = palette.colours()
+    notes = [
+        _text_mark(0, TOP + 14, "correct", shades["tx2"], align="left", dx=BAR / 2 + 4),
+        _text_mark(0, height - 9, "incorrect", shades["tx2"], align="left", dx=-BAR / 2),
+    ]
+    for bar in bars:
+        alignment = {"align": bar["align"], "dx": bar["dx"]}
+        notes.append(
+            _text_mark(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, cut=True, **alignment)
+        )
+        for y_share, words_share, short in ((25, bar["share"], bar["short"]), (41, bar["interval"], "")):
+            alignment |= {"room": INTERVAL_ROOM, "short": short, "fontSize": 11.5}
+            notes.append(_text_mark(bar["x"], y_share, words_share, shades["tx2"], **alignment))
+    return notes
 
 
 def _flows(flips: FlipTable, scale: float) -> tuple[Rows, Rows]:

@@ -76,60 +76,61 @@ def _numbers(rows: Rows) -> Rows:
 
 @cached
 def _score_bars(rows: Rows) -> Spec:
-    shades = palette.colours()
     names = list(dict.fromkeys(row["axis"] for row in rows))
     y = named_axis("axis", names, labelExpr="split(datum.label, '\\n')").scale(domain=names)
-    panels = []
-    for index, measure in enumerate(MEASURES.values()):
-        of_measure = [row for row in rows if row["measure"] == measure]
-        bars = [
-            {
-                **row,
-                "from": 0,
-                "low": row["value"] if row["low"] is None else row["low"],
-                "high": row["value"] if row["high"] is None else row["high"],
-                "words": format_number(row["value"]),
-            }
-            for row in of_measure
-            if not row["role"]
-        ]
-        triangles = [row for row in of_measure if row["role"] and row["value"] is not None]
-        right = f"width * {index + 1} / 3 - {_TEXT}"
-        x_scale = alt.Scale(domain=[0, 1], nice=False, range=[alt.ExprRef(f"width * {index} / 3"), alt.ExprRef(right)])
-        axis = alt.Axis(
-            orient="top",
-            title=measure,
-            titleAnchor="start",
-            titleColor=shades["tx"],
-            titleFontSize=12,
-            titleFontWeight=600,
-            values=[0, 0.5, 1],
-            format="~g",
-            grid=True,
-            domain=False,
-            ticks=False,
-            labelColor=shades["tx3"],
-        )
-        x = alt.X("from:Q", scale=x_scale, axis=axis)
-        tip = tooltip(label="Label", who="Of", value=(measure, ".3f"), **interval_titles(".3f"))
-        base = alt.Chart(inline_data(bars))
-        fill = alt.Color("colour:N", scale=None)
-        panels.append(
-            alt.layer(
-                base.mark_bar(size=12).encode(x=x, x2="low:Q", y=y, color=fill, tooltip=tip),
-                base.mark_bar(size=12, opacity=0.38).encode(
-                    x=alt.X("low:Q", scale=x_scale), x2="high:Q", y=y, color=fill, tooltip=tip
-                ),
-                base.mark_tick(size=17, thickness=2, color=shades["tx"]).encode(
-                    x=alt.X("value:Q", scale=x_scale), y=y, tooltip=tip
-                ),
-                base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=shades["tx"]).encode(
-                    x=alt.value(alt.ExprRef(f"{right} + 7")), y=y, text="words:N"
-                ),
-                alt.Chart(inline_data(triangles))
-                .mark_point(shape="triangle-up", size=38, filled=True, opacity=1, yOffset=12)
-                .encode(x=alt.X("value:Q", scale=x_scale), y=y, color=fill, tooltip=tip),
-            )
-        )
+    panels = [
+        _panel([row for row in rows if row["measure"] == measure], index, measure, y)
+        for index, measure in enumerate(MEASURES.values())
+    ]
     own_axes = alt.Resolve(scale=alt.ScaleResolveMap(x="independent"), axis=alt.AxisResolveMap(x="independent"))
     return styled(alt.layer(*panels, resolve=own_axes), ROW * len(names) + 46)
+
+
+def _panel(rows: Rows, index: int, measure: str, y: alt.Y) -> alt.LayerChart | alt.FacetChart:
+    """Return the bars of one measure, in the third of the width with this index."""
+    shades = palette.colours()
+    bars = [
+        {
+            **row,
+            "from": 0,
+            "low": row["value"] if row["low"] is None else row["low"],
+            "high": row["value"] if row["high"] is None else row["high"],
+            "words": format_number(row["value"]),
+        }
+        for row in rows
+        if not row["role"]
+    ]
+    triangles = [row for row in rows if row["role"] and row["value"] is not None]
+    right = f"width * {index + 1} / 3 - {_TEXT}"
+    x_scale = alt.Scale(domain=[0, 1], nice=False, range=[alt.ExprRef(f"width * {index} / 3"), alt.ExprRef(right)])
+    axis = alt.Axis(
+        orient="top",
+        title=measure,
+        titleAnchor="start",
+        titleColor=shades["tx"],
+        titleFontSize=12,
+        titleFontWeight=600,
+        values=[0, 0.5, 1],
+        format="~g",
+        grid=True,
+        domain=False,
+        ticks=False,
+        labelColor=shades["tx3"],
+    )
+    x = alt.X("from:Q", scale=x_scale, axis=axis)
+    low, value = (alt.X(f"{name}:Q", scale=x_scale) for name in ("low", "value"))
+    beside = alt.value(alt.ExprRef(f"{right} + 7"))
+    tip = tooltip(label="Label", who="Of", value=(measure, ".3f"), **interval_titles(".3f"))
+    base = alt.Chart(inline_data(bars))
+    fill = alt.Color("colour:N", scale=None)
+    return alt.layer(
+        base.mark_bar(size=12).encode(x=x, x2="low:Q", y=y, color=fill, tooltip=tip),
+        base.mark_bar(size=12, opacity=0.38).encode(x=low, x2="high:Q", y=y, color=fill, tooltip=tip),
+        base.mark_tick(size=17, thickness=2, color=shades["tx"]).encode(x=value, y=y, tooltip=tip),
+        base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=shades["tx"]).encode(
+            x=beside, y=y, text="words:N"
+        ),
+        alt.Chart(inline_data(triangles))
+        .mark_point(shape="triangle-up", size=38, filled=True, opacity=1, yOffset=12)
+        .encode(x=value, y=y, color=fill, tooltip=tip),
+    )
