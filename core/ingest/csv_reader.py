@@ -110,6 +110,7 @@ class Dialect:
         return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.skip_space)
 
 
+_ESCAPED_CELL = re.compile(r'"[^"]*""[^"]+""[^"]*"')
 _WELL_QUOTED = re.compile(r'"(?:[^"]|"")*+"\s*')
 _SINGLE_QUOTE = re.compile(r'(?<!")"(?!")')
 
@@ -277,14 +278,17 @@ def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> boo
     Lines of another width than most lines are parts of cells in quotes, if they have a quote. A quote within a cell
     that is not written twice proves that cells are not in quotes. Without such a quote, no cell may have a double one
     or nothing but quotes, and all lines must have the same width, of other than two cells: a text of several lines may
-    have one tab in each. In a single column, a line that begins with a quote and a later one that ends with one are a
-    cell.
+    have one tab in each. A cell in quotes with a quotation in double quotes proves that cells are, unless another cell
+    opens a quote that its line does not close. In a single column, a line that begins with a quote and a later one that
+    ends with one are a cell.
     """
     widths: Counter[int] = Counter()
     lines_with_quotes: Counter[int] = Counter()
     surplus: Counter[int] = Counter()
     """Cells with a quote that are not in quotes, less those in quotes, by the width of their line."""
-    is_proved = is_doubtful = is_open = False
+    opened: Counter[int] = Counter()
+    """Cells with a quote that their line does not close, by the width of the line."""
+    is_proved = is_doubtful = is_open = is_escaped = False
     for line in _lines(source, decoding):
         width = line.count(delimiter) + 1
         if line.strip():
@@ -294,6 +298,8 @@ def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> boo
         lines_with_quotes[width] += 1
         for cell in (part.strip() for part in line.split(delimiter) if '"' in part):
             surplus[width] += -1 if cell[1:] and cell[0] == cell[-1] == '"' else 1
+            opened[width] += cell[0] == '"' and cell.count('"') % 2
+            is_escaped |= _ESCAPED_CELL.fullmatch(cell) is not None
             inside = cell.strip('"')
             is_proved |= '"' in inside.replace('""', "")
             is_doubtful |= not inside or '""' in inside
@@ -304,6 +310,8 @@ def _is_unquoted(source: TableSource, decoding: Decoding, delimiter: str) -> boo
     if not lines_with_quotes:
         return False
     ((width, _),) = widths.most_common(1)
+    if is_escaped and not opened[width]:
+        return False
     is_likely = is_proved or (len(widths) == 1 and width != 2 and not is_doubtful)
     return is_likely and surplus[width] > lines_with_quotes.total() - lines_with_quotes[width]
 

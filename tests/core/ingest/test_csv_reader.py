@@ -555,6 +555,21 @@ def test_first_line_of_a_txt_that_reads_like_a_text_is_a_row() -> None:
     assert table.line_numbers == (1, 2, 3)
 
 
+def test_only_some_cells_of_a_table_with_tabs_are_quoted() -> None:
+    rows = "".join(f'{n}\tThe room {n} had a 5" screen\tRoom\n' for n in range(5))
+    quoted = '9\t"The soup, ""cold"", was bad"\tFood\n10\t"Two lines\nof a text"\tFood\n'
+    table = read(f"id\ttext\tlabel\n{rows}{quoted}", "a.tsv")
+    assert table.column("text")[4:] == (
+        'The room 4 had a 5" screen',
+        'The soup, "cold", was bad',
+        "Two lines\nof a text",
+    )
+    assert not table.rejected
+    open_quote = '11\t"Nice place\tRoom\n12\tHe said "no" again\tRoom\n'
+    table = read(f"id\ttext\tlabel\n{rows}{quoted.splitlines()[0]}\n{open_quote}", "a.tsv")
+    assert table.column("text")[5:] == ('"The soup, ""cold"", was bad"', '"Nice place', 'He said "no" again')
+
+
 def test_quoted_fields_between_spaces_are_columns() -> None:
     table = read('"text" "label"\n"1" "It was cold, sadly." "a"\n"2" "Good" 7\n', "from_r.txt")
     assert (table.columns, table.delimiter) == (("column_1", "text", "label"), " ")
