@@ -563,6 +563,11 @@ def test_lists_of_one_label_each_are_suggested_as_a_choice() -> None:
         assert suggest_mapping(several).gold == (GoldSource("label", "list"),)
 
 
+def test_rare_class_2_beside_0_and_1_is_not_overlooked() -> None:
+    rows = "".join(f"{n} words in a text,{2 if n in (4, 25) else n % 2}\n" for n in range(40))
+    assert suggest_mapping(table(f"text,label\n{rows}")).gold == (GoldSource("label", "choice"),)
+
+
 @each_row("names", ["A1 Food,A1 Room,A2 Food,A2 Room", "coder1_Food,coder1_Room,coder2_Food,coder2_Room"])
 def test_columns_named_like_a_rater_and_a_label_are_suggested(names: str) -> None:
     data = table(f"text,{names}\n" + "".join(f"{n} words in a text,{n % 2},{n % 3},1,{n % 2}\n" for n in range(6)))
