@@ -61,7 +61,7 @@ async def receive(response: aiohttp.ClientResponse, builder: streaming.ReplyBuil
         builder.count_lines(len(lines))  # some servers send comments while their backend does not answer
     body = bytes(events.buffered) or events.stray
     events.take_buffered()
-    if (body or events.message) and not builder.has_choices:
+    if (body and not builder.has_choices) or (events.message and not builder.finish_reason):
         raise _described_error(body or events.message, response, builder)
     if body and events.is_whole:
         builder.finish_reason = builder.finish_reason or "stop"  # a whole reply is complete even without it
@@ -90,7 +90,7 @@ class _Events:
     stray: bytes = b""
     """The first line that is not a field."""
     message: bytes = b""
-    """The last event with a message in place of choices, by which some servers report an error."""
+    """An event with a message in place of choices, or that is no JSON: an error, or a sign of life in a whole reply."""
 
     def read(self, line: bytes) -> None:
         if line.startswith(b"data:"):
@@ -103,14 +103,14 @@ class _Events:
             self.is_error = False
 
     def take_buffered(self) -> None:
-        if self.buffered:
-            event = streaming.decode(bytes(self.buffered), self.builder.request.role_model)
-            take(event, self.builder, is_error=self.is_error)
-            self.buffered.clear()
+        data = bytes(self.buffered).strip()
+        self.buffered.clear()
+        if data.startswith(b"{") or b"\n" in data:
+            take(streaming.decode(data, self.builder.request.role_model), self.builder, is_error=self.is_error)
+        else:
+            self.message = self.message or data
 
     def _read_data(self, data: bytes) -> None:
-        if data.startswith(b":"):
-            return  # the comment of a provider, which some gateways send on as data
         # An event may span several lines. A complete event is used at once, because some servers do not send the
         # blank line after it.
         event = None if self.buffered else streaming.decode_or_none(data)

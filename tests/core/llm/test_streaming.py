@@ -322,9 +322,16 @@ def test_streams_of_real_servers_are_read(name: str) -> None:
     assert reply.reasoning == ("hm" if name in ("OpenRouter", "DeepSeek") else "")
 
 
-def test_comment_that_a_gateway_sends_as_data_is_ignored() -> None:
-    comment = b"data: : OPENROUTER PROCESSING\n\n"
-    assert ask(sending(comment, event(piece(REPLY)), comment, event(piece(finish="stop")), DONE)).reply.text == REPLY
+@each_row("data", [b": OPENROUTER PROCESSING", b"ping", b"null"])
+def test_sign_of_life_sent_as_data_is_ignored(data: bytes) -> None:
+    sign = b"data: " + data + b"\n\n"
+    assert ask(sending(sign, event(piece(REPLY)), sign, event(piece(finish="stop")), sign, DONE)).reply.text == REPLY
+
+
+@each_row("ends", [(), (DONE,)])
+def test_words_sent_as_data_in_place_of_the_rest_are_shown(ends: tuple[bytes, ...]) -> None:
+    with pytest.raises(errors.MalformedStream, match=r"not JSON: Backend crashed\."):
+        ask(sending(event(piece(REPLY)), b"data: Backend crashed\n\n", *ends))
 
 
 def test_reply_with_reasoning_alone_says_so() -> None:
