@@ -266,7 +266,7 @@ def comparisons(documents: int, repeats: int) -> None:
                 wins = rng.random((documents, 1)) < np.where(is_on_all, 1 - right, right)
                 gained = (differs * np.where(wins, 1.0, -1.0)).mean(axis=1)
                 lost = 2 * differs.mean(axis=1)
-                sizes = comparison_sizes(differs, sampling.MIN_EVEN)
+                sizes = comparison_sizes(differs, DEFAULT_EVEN)
                 order = np.argsort(rng.exponential(size=documents) / sizes)[:400]
                 result = sequential_tests.confidence_sequence(
                     WeightedSample.of_draws(order, [sizes] * len(order), documents),

@@ -25,7 +25,7 @@ from core.stats import scoring, sequential_tests
 from core.stats.arrays import Mask, Numbers, is_right
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
-from core.stats.sampling import MIN_EVEN, WeightedSample, kept_mean
+from core.stats.sampling import WeightedSample, kept_mean
 from core.store.annotation_sources import of_run
 from core.store.review_queue import Viewpoint
 
@@ -79,8 +79,11 @@ class ReviewPlan:
         return str(of_run(self.other)) if self.other else self.label or None
 
     def even_part(self, usual: float) -> float:
-        """Return the share of the draws that is spread evenly: ``usual``, unless the claim needs another."""
-        return {"error": 1.0, "better": MIN_EVEN}.get(self.claim, usual)
+        """Return the share of the draws that is spread evenly: ``usual``, unless the claim needs another.
+
+        A comparison needs few even draws, but without them, the scores of both runs would miss the errors they share.
+        """
+        return 1.0 if self.claim == "error" else usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: ReviewPlan, even: f
     """
     codebook = run.settings.codebook
     if plan.claim == "better":
-        return _plan_comparison(session, run, plan)
+        return _plan_comparison(session, run, plan, even)
     inputs = _simulation_input(session, run)
     count = len(inputs.values)
     if not count:
@@ -399,7 +402,7 @@ def _setting(run: RunRow) -> str:
     return f"review plan {run.run_id}"
 
 
-def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> int | None:
+def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan, even: float) -> int | None:
     """Return how many reviews distinguish two runs if one has ``points`` more correct labels: where they differ."""
     verdicts = annotation_arrays.verdict_arrays(session, run).verdicts
     other_verdicts = sampling_frames.aligned_verdicts(session, run, session.run(plan.other))
@@ -414,7 +417,7 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> 
             f"so neither can be better by {format_percent(plan.points)}.",
             "Choose a smaller difference.",
         )
-    sizes = sampling_frames.comparison_sizes(differs, plan.even_part(1.0))
+    sizes = sampling_frames.comparison_sizes(differs, even)
     lost, typical = _lost_gains(differs)
     needs = []
     for seed in range(_SIMULATED_STUDIES):
