@@ -83,7 +83,9 @@ _MAX_CHOICES = 30
 _BY_RATER = re.compile(
     rf"(?P<label>.+?)[ _.@-](?P<rater>(?:(?:{PEOPLE}|[acr])[ _.-]?)?\d+|{PEOPLE}[ _.-]?[a-z])", re.IGNORECASE
 )
-_RATER_FIRST = re.compile(rf"(?P<rater>{PEOPLE}[ _.-]?(?:\d+|[a-z])|[acr]\d+)[ _.:@-]+(?P<label>.+)", re.IGNORECASE)
+_RATER_FIRST = re.compile(
+    rf"(?P<rater>{PEOPLE}[ _.-]?(?:\d+|[a-z])|[acr]\d+(?=:? ))[ _.:@-]+(?P<label>.+)", re.IGNORECASE
+)
 _BY_SUFFIX = re.compile(r"(?P<label>.+)[ _.@-](?P<rater>[^ _.@-]+)")
 _NAME_OF = re.compile(r"[ _.-](?:text|name)$", re.IGNORECASE)
 """End of the names of columns with the names of the numbers in another column: ``label_text`` beside ``label``."""

@@ -563,6 +563,12 @@ def test_lists_of_one_label_each_are_suggested_as_a_choice() -> None:
         assert suggest_mapping(several).gold == (GoldSource("label", "list"),)
 
 
+def test_codes_of_questions_are_not_raters() -> None:
+    names = "A1_SQ001,A1_SQ002,A2_SQ001,A2_SQ002"
+    data = table(f"text,{names}\n" + "".join(f"{n} words in a text,{n % 2},0,1,{n % 2}\n" for n in range(6)))
+    assert suggest_mapping(data).raters == (GOLD_RATER,)
+
+
 def test_rare_class_2_beside_0_and_1_is_not_overlooked() -> None:
     rows = "".join(f"{n} words in a text,{2 if n in (4, 25) else n % 2}\n" for n in range(40))
     assert suggest_mapping(table(f"text,label\n{rows}")).gold == (GoldSource("label", "choice"),)
