@@ -177,6 +177,10 @@ class Reviews(Repository):
         }
         return {name: load(mark["value"]) for name, mark in marks.items() if mark and mark["value"] is not None}
 
+    def reviewers(self) -> list[str]:
+        """Return the names of all who reviewed, also of those who undid it, in alphabetical order."""
+        return self._connection.column(f"SELECT DISTINCT actor FROM events WHERE {_ACTIONS} ORDER BY actor")
+
     def values_by_reviewer(self, document_id: str) -> dict[str, dict[str, Value]]:
         """Return the current values of each reviewer by item, adjudicated ones only if the adjudicator has no other."""
         return values_by_key(

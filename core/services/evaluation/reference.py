@@ -77,6 +77,8 @@ def check_reference(session: ProjectSession, reference: str, codebooks: Iterable
     if source.kind == "gold" and source.who and source.who not in (raters := session.store.annotations.raters()):
         who = "The authors did not label" if source.by_author else f"The gold labels have no rater '{source.who}'"
         raise UsageError(f"{who}.", f"Raters of the gold labels: {', '.join(raters) or 'nobody'}.")
+    if source.kind == "reviewed" and source.who and source.who not in (people := session.store.reviews.reviewers()):
+        raise UsageError(f"There is no review by '{source.who}'.", f"Reviewers: {', '.join(people) or 'nobody'}.")
     if source.kind == LATENT:
         for codebook in codebooks:
             latent_truth.refresh(session, codebook)

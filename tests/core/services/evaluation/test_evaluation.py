@@ -107,6 +107,17 @@ def test_unknown_run_and_reference(session, run_id):
         report_of(session, run_id, "silver")
 
 
+def test_unknown_reviewer_is_refused_as_a_reference(session, run_id):
+    with pytest.raises(UsageError, match="no review by 'ann'") as refusal:
+        report_of(session, run_id, "reviewed@ann")
+    assert refusal.value.remedy == "Reviewers: nobody."
+    decide(session, run_id, {"d0": {}}, actions.Attribution("ann"))
+    assert report_of(session, run_id, "reviewed@ann")["n"] == 1
+    with pytest.raises(UsageError) as refusal:
+        report_of(session, run_id, "reviewed@an")
+    assert refusal.value.remedy == "Reviewers: ann."
+
+
 def test_evaluation_report(session, run_id):
     report = evaluation.evaluate(session, session.run(run_id))
     assert report.n == 4

@@ -42,6 +42,7 @@ def test_one_rare_document_is_not_a_significant_difference(project):
         "design": "documents",
         "units": 31,
         "population": None,
+        "discarded": 0,
         "complete": False,
         "warning": "",
     }
