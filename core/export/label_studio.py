@@ -70,6 +70,7 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: S
     for number, row in enumerate(rows, 1):
         texts = text_fields(row, columns)
         reviewers = [person for person in row.reviewers if not person.is_draft]
+        drafts = [person for person in row.reviewers if person.is_draft]
         undecided = [undecided_names(person.values, codebook) for person in reviewers]
         meta = row.metadata | {"reviewers": [person.name for person in reviewers]} | labels
         task = {
@@ -77,28 +78,10 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, columns: S
             "data": {**{names[field]: texts.get(field, "") for field in fields}, id_name: row.document.id},
             "meta": meta | ({"undecided": undecided} if any(undecided) else {}),
             "annotations": [
-                _annotation(
-                    annotator,
-                    [
-                        part | {"meta": {"reviewer": annotator.name}}
-                        for part in _result(annotator, row, codebook, controls)
-                    ],
-                    number * 1000 + nth,
-                )
-                for nth, annotator in enumerate(reviewers, 1)
+                _annotation(person, _result(person, row, codebook, controls), number * 1000 + nth)
+                for nth, person in enumerate(reviewers, 1)
             ],
-            "predictions": [
-                {
-                    "model_version": f"{row.run_id}/{annotator.name}",
-                    "score": None,
-                    "result": [
-                        part
-                        for part in _result(annotator, row, codebook, controls)
-                        if part["type"] != "choices" or not undecided_names(annotator.values, codebook)
-                    ],
-                }
-                for annotator in (*row.models, *(person for person in row.reviewers if person.is_draft))
-            ],
+            "predictions": [_prediction(annotator, row, codebook, controls) for annotator in (*row.models, *drafts)],
         }
         file.write((b",\n" if number > 1 else b"\n") + dump_json(task))
     file.write(b"\n]\n")
@@ -147,8 +130,15 @@ def _annotation(annotator: AnnotatorValues, result: list[dict[str, Any]], id: in
         "was_cancelled": annotator.status == "Discarded",
         "lead_time": None,
         "created_at": at,
-        "result": result,
+        "result": [part | {"meta": {"reviewer": annotator.name}} for part in result],
     }
+
+
+def _prediction(annotator: AnnotatorValues, row: ExportRow, codebook: Codebook, controls: _Controls) -> dict[str, Any]:
+    result = _result(annotator, row, codebook, controls)
+    if undecided_names(annotator.values, codebook):
+        result = [part for part in result if part["type"] != "choices"]
+    return {"model_version": f"{row.run_id}/{annotator.name}", "score": None, "result": result}
 
 
 def _result(
