@@ -326,15 +326,19 @@ def _with_former_names(
         count = len({source.name for source in gold})
         reason = f"Gold for {count} of {len(labels)} labels: columns with their names or former names."
         return replace(mapping, gold=gold, reasons=(*mapping.reasons[:-1], reason))
-    gold = mapping.gold or suggested
-    cells = {cell for source in gold for cell in table.column(source.column) if isinstance(cell, str)}
+    return _with_former_values(table, replace(mapping, gold=mapping.gold or suggested), former_names) or mapping
+
+
+def _with_former_values(table: Table, mapping: ColumnMapping, former_names: Mapping[str, str]) -> ColumnMapping | None:
+    """Add gold values that are former names of labels to a mapping; None if its gold columns have none."""
+    cells = {cell for source in mapping.gold for cell in table.column(source.column) if isinstance(cell, str)}
     present = {normalise(former): name for former, name in former_names.items()}
     parts = {part for cell in cells for part in (*split_list(cell), cell.strip())}
     value_map = {part: present[normalise(part)] for part in sorted(parts) if normalise(part) in present}
     if not value_map:
-        return mapping
+        return None
     reason = "Former names of labels in gold columns are read as the present names."
-    return replace(mapping, gold=gold, value_map=value_map, reasons=(*mapping.reasons, reason))
+    return replace(mapping, value_map=value_map, reasons=(*mapping.reasons, reason))
 
 
 # -- build and preview
