@@ -292,13 +292,9 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Documen
     for settings in (change.before, change.after):
         prompt_templates.check_templates(settings, documents)
     earlier_trials = _trials_on(session, sample)
-    before, after = (
-        run_id
-        or session.store.runs.create(settings.model_copy(update={"pace": pace}), sample.ids, purpose="lab").run_id
-        for settings, run_id in zip(
-            (change.before, change.after), _find_runs(session, change, earlier_trials), strict=True
-        )
-    )
+    before, after = _find_runs(session, change, earlier_trials)
+    before = before or _create_run(session, change.before, sample, pace)
+    after = after or _create_run(session, change.after, sample, pace)
     few_shot_examples.copy_pool(session.store, before, after)  # labels may have changed since an earlier trial
     few_shot_examples.copy_pool(session.store, after, before)
     same = (
@@ -308,26 +304,36 @@ def start_trial(session: ProjectSession, change: SettingsChange, sample: Documen
     )
     trial = None if sample.held_out else next(same, None)
     if trial is None:
-        before_asks, after_asks = change.request_hashes
-        new = Trial(
-            number=0,
-            at=time.time(),
-            subject=change.subject,
-            before=change.before_name,
-            after=change.after_name,
-            before_run=before,
-            after_run=after,
-            before_asks=before_asks,
-            after_asks=after_asks,
-            sample=asdict(sample) | {"texts": session.store.documents.digest(sample.ids)},
-            held_out=sample.held_out,
-        )
-        trial = session.store.lab.record(new)
+        trial = _record_trial(session, change, sample, before, after)
     for run_id in (before, after):
         row = session.run(run_id)
         if row.state != "done" or row.failed:
             session.start_or_resume(run_id, retry_failed=True)
     return trial
+
+
+def _create_run(session: ProjectSession, settings: RunSettings, sample: DocumentSample, pace: float) -> str:
+    return session.store.runs.create(settings.model_copy(update={"pace": pace}), sample.ids, purpose="lab").run_id
+
+
+def _record_trial(
+    session: ProjectSession, change: SettingsChange, sample: DocumentSample, before_run: str, after_run: str
+) -> Trial:
+    before_asks, after_asks = change.request_hashes
+    trial = Trial(
+        number=0,
+        at=time.time(),
+        subject=change.subject,
+        before=change.before_name,
+        after=change.after_name,
+        before_run=before_run,
+        after_run=after_run,
+        before_asks=before_asks,
+        after_asks=after_asks,
+        sample=asdict(sample) | {"texts": session.store.documents.digest(sample.ids)},
+        held_out=sample.held_out,
+    )
+    return session.store.lab.record(trial)
 
 
 def _find_runs(
