@@ -123,6 +123,14 @@ class RayEngine(ReplayingEngine):
             unfinished |= {row["id"] for row in out}
             if out:
                 pq.write_table(pa.Table.from_pylist(out), self._folder / "in" / f"{number:06d}.parquet")
+        self._write_job()
+        if self._to_share:
+            await asyncio.to_thread(append_replies, self._folder / "replies" / "project.jsonl", *self._to_share)
+            self._to_share = []
+        return unfinished, waiting
+
+    def _write_job(self) -> None:
+        """Write the settings of the job for the workers, which have no other source."""
         engine = self.settings.engine
         job = {
             "run_id": self.run_id,
@@ -138,10 +146,6 @@ class RayEngine(ReplayingEngine):
         }
         with atomic_write(self._folder / "job.json", private=True) as file:
             file.write(orjson.dumps(job))
-        if self._to_share:
-            await asyncio.to_thread(append_replies, self._folder / "replies" / "project.jsonl", *self._to_share)
-            self._to_share = []
-        return unfinished, waiting
 
     async def _fetch(self, key: str) -> Reply | None:
         """Return a stored reply, and share it: workers have to pass over the same replies."""
