@@ -93,15 +93,8 @@ def comparison(
     ``margin`` (0 to 1) adds a test of equivalence of the main score. UsageError for an unknown run, one named twice,
     codebooks that differ, and runs without a document in common.
     """
-    runs = [session.run(id) for id in run_ids]
-    if len(runs) < 2 or len(set(run_ids)) < len(runs):
-        raise UsageError("A comparison takes two or more different runs.", "Name each run once.")
+    runs = _comparable_runs(session, run_ids, reference)
     codebook = runs[0].settings.codebook
-    for run in runs[1:]:
-        if different := incomparability(codebook, run.settings.codebook):
-            names = f"{name_in_sentence(runs[0])} and {name_in_sentence(run)}"
-            raise UsageError(f"{names} have {different}.", "Choose runs of one codebook.")
-    check_reference(session, reference, [run.settings.codebook for run in runs])
     documents, gold, verdicts = load_shared(session, runs, reference)
     covered = coverage.of_shared(session, runs, reference)
     scored = AnnotationArrays(documents, gold, verdicts[0])
@@ -121,16 +114,37 @@ def comparison(
         for run, values, scores in zip(runs, verdicts, by_iteration, strict=True)
     ]
     compared = compare_annotators(codebook, gold, sides, design, margin)
+    columns = _columns(session, runs, compared.scores)
+    return Comparison(documents, verdicts, columns, compared.pairs, compared.cochran, covered)
+
+
+def _comparable_runs(session: ProjectSession, run_ids: Sequence[str], reference: Reference) -> list[RunRow]:
+    """Return the runs. Raises UsageError if they cannot be compared with each other or with the reference."""
+    runs = [session.run(id) for id in run_ids]
+    if len(runs) < 2 or len(set(run_ids)) < len(runs):
+        raise UsageError("A comparison takes two or more different runs.", "Name each run once.")
+    codebook = runs[0].settings.codebook
+    for run in runs[1:]:
+        if different := incomparability(codebook, run.settings.codebook):
+            names = f"{name_in_sentence(runs[0])} and {name_in_sentence(run)}"
+            raise UsageError(f"{names} have {different}.", "Choose runs of one codebook.")
+    check_reference(session, reference, [run.settings.codebook for run in runs])
+    return runs
+
+
+def _columns(
+    session: ProjectSession, runs: Sequence[RunRow], scores_of_runs: Sequence[Scores]
+) -> tuple[ComparedRun, ...]:
+    """Return the runs with their scores and costs; a run is efficient if no other scores as well at a lower cost."""
     costs = [cost_of_run(session, run) for run in runs]
     unit = cost_unit(costs)
     points = [
-        (cost[f"{unit}_per_verdict"], scores.main.value) for cost, scores in zip(costs, compared.scores, strict=True)
+        (cost[f"{unit}_per_verdict"], scores.main.value) for cost, scores in zip(costs, scores_of_runs, strict=True)
     ]
-    columns = tuple(
+    return tuple(
         ComparedRun(run, scores, cost, is_efficient, unit)
-        for run, scores, cost, is_efficient in zip(runs, compared.scores, costs, efficient(points), strict=True)
+        for run, scores, cost, is_efficient in zip(runs, scores_of_runs, costs, efficient(points), strict=True)
     )
-    return Comparison(documents, verdicts, columns, compared.pairs, compared.cochran, covered)
 
 
 def name_in_sentence(run: RunRow) -> str:
