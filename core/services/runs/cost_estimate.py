@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
 
@@ -77,23 +77,9 @@ def estimate_run(
     """
     spec = protocols.for_settings(settings)
     asks = spec.request_counts(settings.params, settings.codebook)
-    replies: Mapping[str, Usage] = {}
-    if (measured := _measured_usage(session, settings, _prompt_settings)) is not None:
-        run_id, tokens = measured
-        sample_length = _mean_length(session, run_id)
-        source = f"measured on {session.run_name(run_id)}"
-    else:
-        sample = session.store.documents.sample(SAMPLE_SIZE)
-        sample_length = sum(map(_length, sample)) / max(1, len(sample))
-        source, reply = f"prompts of {format_count(len(sample), 'document')}, ", REPLY_TOKENS
-        if (measured := _measured_usage(session, settings, _reply_settings)) is not None:
-            run_id, replies = measured
-            reply = round(fmean(usage.completion_tokens - usage.reasoning_tokens for usage in replies.values()))
-            source += f"replies measured on {session.run_name(run_id)}"
-        else:
-            source += f"assuming {REPLY_TOKENS} tokens per reply"
-        tokens = _rendered_usage(settings, sample, _mean_length(session), reply)
-    extra_tokens = round((_mean_length(session) - sample_length) / CHARACTERS_PER_TOKEN)
+    expected = _expected_turns(session, settings)
+    extra_tokens = round((_mean_length(session) - expected.document_length) / CHARACTERS_PER_TOKEN)
+    tokens, replies, source = expected.tokens, expected.replies, expected.source
     largest = max(tokens.values(), key=lambda usage: usage.prompt_tokens, default=Usage())
     roles = []
     for role in spec.roles(settings.params):
@@ -184,6 +170,34 @@ def _reply_settings(settings: RunSettings) -> tuple[object, ...]:
 def _prompt_settings(settings: RunSettings) -> tuple[object, ...]:
     """Return the settings that the length of prompts and replies depends on."""
     return *_reply_settings(settings), settings.codebook, settings.templates
+
+
+@dataclass(frozen=True, slots=True)
+class _ExpectedTurns:
+    """Mean tokens of one turn of each role. ``replies`` has those of its replies if only the replies were measured."""
+
+    tokens: Mapping[str, Usage]
+    document_length: float
+    """Mean length of the documents of these turns, in characters."""
+    source: str
+    replies: Mapping[str, Usage] = field(default_factory=dict)
+
+
+def _expected_turns(session: ProjectSession, settings: RunSettings) -> _ExpectedTurns:
+    if (measured := _measured_usage(session, settings, _prompt_settings)) is not None:
+        run_id, tokens = measured
+        return _ExpectedTurns(tokens, _mean_length(session, run_id), f"measured on {session.run_name(run_id)}")
+    sample = session.store.documents.sample(SAMPLE_SIZE)
+    length = sum(map(_length, sample)) / max(1, len(sample))
+    source = f"prompts of {format_count(len(sample), 'document')}"
+    if (measured := _measured_usage(session, settings, _reply_settings)) is not None:
+        run_id, replies = measured
+        reply = round(fmean(usage.completion_tokens - usage.reasoning_tokens for usage in replies.values()))
+        source += f", replies measured on {session.run_name(run_id)}"
+    else:
+        replies, reply = {}, REPLY_TOKENS
+        source += f", assuming {REPLY_TOKENS} tokens per reply"
+    return _ExpectedTurns(_rendered_usage(settings, sample, _mean_length(session), reply), length, source, replies)
 
 
 def _measured_usage(
