@@ -196,6 +196,14 @@ def _buttons(session: ProjectSession, overview: RunOverview, *, explained: bool)
         button(f"Retry {unresolved:,} unresolved", "retry-unresolved", retry, icon="replay", help=help)
 
 
+def _budget_notice(run: RunRow, unfinished: int, at: str) -> None:
+    spent = run.cost_usd or 0.0
+    expected = spent / run.ended * unfinished if run.ended else None
+    cost = f" The other {unfinished:,} will cost about {format_money(expected)} at this rate." if expected else ""
+    paused = f"Paused at {format_money(spent)} of {format_money(run.budget_usd)}"
+    notice("warn", paused, f"{at} done. The rest may not cover another call.{cost}")
+
+
 def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
     run = overview.run
     name, at = run.title, f"{run.documents - overview.unfinished:,} of {run.documents:,}"
@@ -206,15 +214,7 @@ def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:
     else:
         match overview.stop_code:
             case "budget":
-                spent = run.cost_usd or 0.0
-                expected = spent / run.ended * overview.unfinished if run.ended else None
-                cost = (
-                    f" The other {overview.unfinished:,} will cost about {format_money(expected)} at this rate."
-                    if expected
-                    else ""
-                )
-                paused = f"Paused at {format_money(spent)} of {format_money(run.budget_usd)}"
-                notice("warn", paused, f"{at} done. The rest may not cover another call.{cost}")
+                _budget_notice(run, overview.unfinished, at)
                 _budget(session, run)
                 return
             case "interrupted":
