@@ -238,29 +238,38 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         overall_rows=[(metric.name, _cell(scores[metric.key])) for metric in overall],
         facts=_data_facts(session, run, report),
         effect="".join(words for words, _ in debate_effect.summary(debate)),
-        steps=[
-            (
-                debate.titles[step.role],
-                f"{step.total.corrected:,}",
-                f"{step.total.regressed:,}",
-                format_signed(step.total.net, 0),
-                _points(step.gain),
-                _money(debate.prices[step.role]),
-            )
-            for step in (debate.flip_table.steps if debate.flip_table else ())
-        ],
-        measures=[
-            (
-                name.replace("_", " "),
-                measure.n,
-                format_number(measure.mean),
-                format_number(measure.sd),
-                format_interval(measure.interval if measure.sd else None) or MISSING,  # no width would claim too much
-            )
-            for name, measure in (again.measures.items() if again else ())
-        ],
+        steps=_step_rows(debate),
+        measures=_measure_rows(again) if again else [],
         alternative=_alternative(session, run),
     )
+
+
+def _step_rows(debate: debate_effect.DebateEffect) -> list[tuple[str, ...]]:
+    """Return what each step of the debate changed, and its price; empty without a debate."""
+    return [
+        (
+            debate.titles[step.role],
+            f"{step.total.corrected:,}",
+            f"{step.total.regressed:,}",
+            format_signed(step.total.net, 0),
+            _points(step.gain),
+            _money(debate.prices[step.role]),
+        )
+        for step in (debate.flip_table.steps if debate.flip_table else ())
+    ]
+
+
+def _measure_rows(again: repeated_runs.RepeatedRuns) -> list[tuple[str | int, ...]]:
+    return [
+        (
+            name.replace("_", " "),
+            measure.n,
+            format_number(measure.mean),
+            format_number(measure.sd),
+            format_interval(measure.interval if measure.sd else None) or MISSING,  # no width would claim too much
+        )
+        for name, measure in again.measures.items()
+    ]
 
 
 def _confusion_matrices(
