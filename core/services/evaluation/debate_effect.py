@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
 import numpy as np
 
-from core.codebook import Kind
+from core.codebook import Codebook, Kind
 from core.debate.personas import FAMILY
 from core.debate.turns import family
 from core.documents import Reference
@@ -118,11 +118,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     groups = group_codes(session, run)
     flip_table = on_all = None
     if len(path) > 1:
-        true, *codes = coded(gold, *(step.predicted for step in path), kind=codebook.kind)
-        if codebook.kind == "choice":  # a column per label, with values for the documents with this reference label
-            true = np.where(true == np.arange(len(codebook.labels)), true, -1)
-            codes = [np.broadcast_to(step_codes, true.shape) for step_codes in codes]
-        steps = [(step.name, step_codes) for step, step_codes in zip(path, codes, strict=True)]
+        true, steps = _coded_steps(codebook, gold, path)
         flip_table = flips.flip_table(true, steps, codebook.names, design)
         debated = np.where((debate_statuses(session, run) == "waiting")[:, None], -1, true)
         ends = [(name, np.where(values < 0, round(TIED), values)) for name, values in (steps[0], steps[-1])]
@@ -150,6 +146,15 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         ),
         panels=_panels(run, stages, gold, design, groups) if rating else {},
     )
+
+
+def _coded_steps(codebook: Codebook, gold: Grid, path: Sequence[Stage]) -> tuple[Codes, list[tuple[str, Codes]]]:
+    """Return codes of the reference, and by name of each step those of its labels, ``[document, label]``."""
+    true, *codes = coded(gold, *(step.predicted for step in path), kind=codebook.kind)
+    if codebook.kind == "choice":  # a column per label, with values for the documents with this reference label
+        true = np.where(true == np.arange(len(codebook.labels)), true, -1)
+        codes = [np.broadcast_to(step_codes, true.shape) for step_codes in codes]
+    return true, [(step.name, step_codes) for step, step_codes in zip(path, codes, strict=True)]
 
 
 def noun(run: RunRow) -> str:
