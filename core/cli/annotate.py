@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -130,17 +131,9 @@ def annotate_file(
     for note in (*run_warnings.settings_warnings(settings, workspace.models), *batches):
         console.print_message(note)
     _print_reading(built, " (stored in the project)")
-    draft = to_import.draft
-    if built.rejected and draft.mapping.rater is None and (rater := propose_mapping(draft.table, codebook).rater):
-        console.print_message(f"several raters labelled the same texts? Add --rater {shlex.quote(rater)}")
+    _propose_rater(to_import, codebook)
     _preflight(workspace, settings)
-    for overflow in context_overflows(
-        settings,
-        workspace.models,
-        lambda: longest_document(built.documents),
-        lambda: fmean(len(document.full_text) for document in built.documents),
-    ):
-        console.print_message(overflow.sentence(settings))
+    _print_overflows(workspace, settings, built.documents)
     session = existing or workspace.open(path)
     try:
         plan, messages, spent = personas.with_personas(session, plan, sources, codebook)
@@ -180,6 +173,26 @@ def _print_reading(built: BuiltDocuments, kept_in: str = "") -> None:
             console.print_message(f"  and {rejected - SHOWN_REJECTED:,} more")
     elif built.merged:
         console.print_message(f"read {built.read}, kept {built.kept}, merged {built.merged}")
+
+
+def _propose_rater(to_import: ImportPreview, codebook: Codebook) -> None:
+    """Print the option for a column of raters, if rows were rejected and there may be one."""
+    draft = to_import.draft
+    if not to_import.built.rejected or draft.mapping.rater is not None:
+        return
+    if rater := propose_mapping(draft.table, codebook).rater:
+        console.print_message(f"several raters labelled the same texts? Add --rater {shlex.quote(rater)}")
+
+
+def _print_overflows(workspace: Workspace, settings: RunSettings, documents: Sequence[Document]) -> None:
+    """Print the models whose context is too short for the prompts on these documents."""
+    for overflow in context_overflows(
+        settings,
+        workspace.models,
+        lambda: longest_document(documents),
+        lambda: fmean(len(document.full_text) for document in documents),
+    ):
+        console.print_message(overflow.sentence(settings))
 
 
 def _print_conflicts(session: ProjectSession, counts: Mapping[str, int]) -> None:
@@ -363,28 +376,19 @@ def _execute(
     stored = [session.run(run_id) for run_id in run_ids]
     statuses: dict[str, RunStatus] = {}
     has_error = False
-    interrupted = False
-
-    def on_interrupt(times: int) -> None:
-        nonlocal interrupted
-        interrupted = True
-        console.print_message(
-            "pausing when the calls in flight end; press Ctrl-C again to stop at once" if times == 1 else "stopping"
-        )
-        (session.pause if times == 1 else session.stop)(run_id)
-
-    for run_id in run_ids:
+    for number, run_id in enumerate(run_ids, start=1):
         try:
             future = session.start_or_resume(run_id, retry_failed=retry_failed, retry_unresolved=retry_unresolved)
-            statuses[run_id] = console.wait_for(future, on_interrupt)
+            status, interrupted = _wait_for(session, run_id, future)
         except MootError as error:
             has_error = True
             console.print_error(error)
             break
-        if statuses[run_id].state != "done":
-            _print_stop(session, statuses[run_id])
-        if interrupted or statuses[run_id].state != "done":
-            _put_on_hold(session, run_ids[run_ids.index(run_id) + 1 :], run_id)
+        statuses[run_id] = status
+        if status.state != "done":
+            _print_stop(session, status)
+        if interrupted or status.state != "done":
+            _put_on_hold(session, run_ids[number:], run_id)
             break
     # A disk that refuses writes keeps the state that was stored before.
     try:
@@ -403,6 +407,24 @@ def _execute(
     is_complete = not has_error and all(row.state == "done" for row in rows)
     exit_code = console.SOME_FAILED if any(row.failed for row in rows) else console.OK
     return Outcome(session, rows, result, exit_code if is_complete else console.INCOMPLETE)
+
+
+def _wait_for(session: ProjectSession, run_id: str, future: Future[RunStatus]) -> tuple[RunStatus, bool]:
+    """Wait for the end of a run. Return its status, and True if Ctrl-C paused or stopped it."""
+    interrupted = False
+
+    def on_interrupt(times: int) -> None:
+        nonlocal interrupted
+        interrupted = True
+        if times == 1:
+            console.print_message("pausing when the calls in flight end; press Ctrl-C again to stop at once")
+            session.pause(run_id)
+        else:
+            console.print_message("stopping")
+            session.stop(run_id)
+
+    status = console.wait_for(future, on_interrupt)
+    return status, interrupted
 
 
 def _put_on_hold(session: ProjectSession, run_ids: Sequence[str], earlier: str) -> None:
