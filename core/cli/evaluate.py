@@ -16,10 +16,12 @@ from core.errors import UsageError
 from core.formatting import format_count, format_money, format_number, format_tokens, plural
 
 if TYPE_CHECKING:
+    from core.runs import RunRow
     from core.services.evaluation.ambiguity import DocumentSubset
     from core.services.evaluation.error_analysis import LabelErrors
     from core.services.evaluation.evaluation import EvaluationReport
     from core.services.evaluation.run_comparison import Comparison
+    from core.services.project_session import ProjectSession
 
 PRINTED_COLUMNS = ("accuracy", "macro_f1", "micro_f1", "kappa", "macro_spearman", "macro_mae", "macro_alpha")
 """Keys of the scores that ``compare`` prints."""
@@ -80,9 +82,7 @@ def evaluate_command(
 
     Print metrics per label and the effect of the debate. --json adds calibration, repeated runs and drift.
     """
-    from core.services.evaluation import ambiguity, error_analysis
-    from core.services.evaluation.debate_effect import debate_effect
-    from core.services.evaluation.evaluation import evaluate
+    from core.services.evaluation import ambiguity
     from core.services.evaluation.reference import check_annotator
     from core.services.evaluation.report import full_report, role_models, save_html_report
 
@@ -102,23 +102,31 @@ def evaluate_command(
             parts: Mapping[str, DocumentSubset] = {}
             if prepass is not None:
                 parts = ambiguity.scores_by_ambiguity(session, row.run_id, prepass, theta, annotator, reference)
-            if as_json:
-                report = full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon)
-                if prepass is not None:
-                    report["ambiguity"] = {"prepass": prepass, "theta": theta, **ambiguity.to_json(parts)}
-                reports.append(report)
+            if not as_json:
+                _print_run(session, row, reference, annotator, errors=errors)
+                for name, part in parts.items():
+                    console.print_line(f"  {name:<20} {_format_part(part)}")
                 continue
-            _print_report(evaluate(session, row, reference, annotator))
-            if annotator == VERDICT and (sentence := debate_effect(session, row, reference).sentence):
-                console.print_line(f"  {sentence}")
-            for label in row.settings.codebook.labels if errors else ():
-                found = error_analysis.of_label(session, row, label.id, reference)
-                wrong = f"{found.wrong} of {found.judged} wrong: {_format_errors(found)}"
-                console.print_line(f"  {found.name:<20} {wrong}")
-            for name, part in parts.items():
-                console.print_line(f"  {name:<20} {_format_part(part)}")
+            report = full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon)
+            if prepass is not None:
+                report["ambiguity"] = {"prepass": prepass, "theta": theta, **ambiguity.to_json(parts)}
+            reports.append(report)
         if as_json:
             console.print_json({"runs": reports, "role_models": role_models(session, rows, reference)})
+
+
+def _print_run(session: ProjectSession, run: RunRow, reference: str, annotator: str, *, errors: bool) -> None:
+    """Print the scores of a run, the effect of its debate, and with ``errors`` the errors of each label."""
+    from core.services.evaluation import error_analysis
+    from core.services.evaluation.debate_effect import debate_effect
+    from core.services.evaluation.evaluation import evaluate
+
+    _print_report(evaluate(session, run, reference, annotator))
+    if annotator == VERDICT and (sentence := debate_effect(session, run, reference).sentence):
+        console.print_line(f"  {sentence}")
+    for label in run.settings.codebook.labels if errors else ():
+        found = error_analysis.of_label(session, run, label.id, reference)
+        console.print_line(f"  {found.name:<20} {found.wrong} of {found.judged} wrong: {_format_errors(found)}")
 
 
 def _print_report(report: EvaluationReport) -> None:
