@@ -301,8 +301,7 @@ def index_keywords(keywords: tuple[str, ...]) -> Mapping[str, list[Term]]:
 def lexicon_of(codebook: Codebook) -> Lexicon:
     """Return the lexicon of a codebook; the same object for an equal codebook.
 
-    A word that several labels have belongs to those of the highest rank. Where it is only derived, it decides for none
-    of several. Words of the unit and the domain are in every document, so that they are not derived.
+    Words of the unit and the domain are in every document, so that they are not derived.
     """
     labels = codebook.labels
     everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokenise(f"{codebook.unit} {codebook.domain}")))
@@ -312,19 +311,7 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
         for number, label in enumerate(labels)
         for term in _terms(number, label, codebook.names, codebook.kind == "rating")
     ]
-    ranks: dict[str, dict[int, int]] = defaultdict(dict)  # the highest rank of a word that carries, by its labels
-    for term in sorted(all_terms, key=lambda term: _RANKS[term.source]):
-        for word in term.key if term.carries else ():
-            ranks[word][term.label] = _RANKS[term.source]
-    terms = []
-    for term in all_terms:
-        rivals = (rank for word in term.key for label, rank in ranks[word].items() if label != term.label)
-        rival = max(rivals, default=-1)
-        if term.listed:
-            terms.append(term)
-        elif rival < LISTED_RANK and term.key.isdisjoint(everywhere):
-            carries = term.carries and rival < _RANKS[term.source] and term.label != rest_label
-            terms.append(replace(term, carries=carries))
+    terms = _without_rivals(all_terms, everywhere, rest_label)
     usable = frozenset((rest_label, *(term.label for term in terms)))
     idioms = (Term(NO_LABEL, idiom, "idiom", _pattern(idiom)) for idiom in _groups("idioms"))
     exclusions = (
@@ -332,6 +319,28 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
         for label in labels
     )
     return Lexicon(codebook, (*terms, *idioms), tuple(exclusions), usable, rest_label)
+
+
+def _without_rivals(terms: Sequence[Term], everywhere: frozenset[str], rest_label: int | None) -> list[Term]:
+    """Return the listed terms, and the derived ones that no other label lists and that are not ``everywhere``.
+
+    A word that several labels have belongs to those of the highest rank. Where it is only derived, it decides for none
+    of several.
+    """
+    ranks: dict[str, dict[int, int]] = defaultdict(dict)  # the highest rank of a word that carries, by its labels
+    for term in sorted(terms, key=lambda term: _RANKS[term.source]):
+        for word in term.key if term.carries else ():
+            ranks[word][term.label] = _RANKS[term.source]
+    kept = []
+    for term in terms:
+        rivals = (rank for word in term.key for label, rank in ranks[word].items() if label != term.label)
+        rival = max(rivals, default=-1)
+        if term.listed:
+            kept.append(term)
+        elif rival < LISTED_RANK and term.key.isdisjoint(everywhere):
+            carries = term.carries and rival < _RANKS[term.source] and term.label != rest_label
+            kept.append(replace(term, carries=carries))
+    return kept
 
 
 def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
