@@ -84,41 +84,7 @@ def comparison_panel(session: ProjectSession) -> None:
         return
     with panel("Annotators against authors", "on the same questions", key="authors-comparison"):
         if results.groups:
-            rows = [
-                (
-                    group.group,
-                    f"{group.labels:,}",
-                    f"{group.abstained:,}",
-                    f"{group.unresolved:,}",
-                    share_html(group.accuracy),
-                    estimate_html(group.kappa, 2),
-                    format_number(group.kl_meaning, 2),
-                    format_number(group.kl_position, 2),
-                    format_number(group.seconds, 1),
-                    report.format_answer_cost(group.cost_usd, group.seconds),
-                )
-                for group in results.groups
-            ]
-            counts = ("Annotators", "Labels", "Abstained", "Unresolved")
-            measures = ("Accuracy", "Kappa", "KL meaning", "KL position", "Seconds per answer", "Cost per answer")
-            table((*counts, *measures), rows, wide="Annotators against authors")
-            strata = [
-                (
-                    group.group,
-                    f"{stratum.agreeing} {plural(stratum.agreeing, 'agrees', 'agree')}",
-                    f"{stratum.questions:,}",
-                    share_html(stratum.accuracy),
-                )
-                for group in results.groups
-                for stratum in group.strata
-            ]
-            if strata:  # questions with several answers
-                with st.expander("By number of agreeing annotators"):
-                    table(("Annotators", "Agreement", "Questions", "Accuracy"), strata, text=("Agreement",))
-            line(
-                f"In brackets: 95% intervals over {results.unit}. KL divergences have none, as few questions bias "
-                "them upwards."
-            )
+            _groups(results)
         else:
             line("No annotator has answered these questions. Let a model answer, or a person under Answer for others.")
         copies = st.number_input(
@@ -131,6 +97,44 @@ def comparison_panel(session: ProjectSession) -> None:
         )
         work = partial(report.annotate, copies=int(copies))
         _run(session, "Let a model answer", "authors-annotate", "new answer", report.ANNOTATION_JOB, work)
+
+
+def _groups(results: report.AuthorReport) -> None:
+    """Draw the tables of the groups of annotators, and for questions with several answers by their agreement."""
+    rows = [
+        (
+            group.group,
+            f"{group.labels:,}",
+            f"{group.abstained:,}",
+            f"{group.unresolved:,}",
+            share_html(group.accuracy),
+            estimate_html(group.kappa, 2),
+            format_number(group.kl_meaning, 2),
+            format_number(group.kl_position, 2),
+            format_number(group.seconds, 1),
+            report.format_answer_cost(group.cost_usd, group.seconds),
+        )
+        for group in results.groups
+    ]
+    counts = ("Annotators", "Labels", "Abstained", "Unresolved")
+    measures = ("Accuracy", "Kappa", "KL meaning", "KL position", "Seconds per answer", "Cost per answer")
+    table((*counts, *measures), rows, wide="Annotators against authors")
+    strata = [
+        (
+            group.group,
+            f"{stratum.agreeing} {plural(stratum.agreeing, 'agrees', 'agree')}",
+            f"{stratum.questions:,}",
+            share_html(stratum.accuracy),
+        )
+        for group in results.groups
+        for stratum in group.strata
+    ]
+    if strata:  # questions with several answers
+        with st.expander("By number of agreeing annotators"):
+            table(("Annotators", "Agreement", "Questions", "Accuracy"), strata, text=("Agreement",))
+    line(
+        f"In brackets: 95% intervals over {results.unit}. KL divergences have none, as few questions bias them upwards."
+    )
 
 
 def _predictivity(session: ProjectSession, results: report.AuthorReport) -> None:
