@@ -450,14 +450,12 @@ def _list(index: LabelIndex, mapped: ValueMap) -> CellReader:
 
 
 def guess_kind(cells: Sequence[Any]) -> Literal["binary", "rating", "list", "names", "empty"]:
-    """Return the kind of gold that nine in ten of the cells look like. A rare 2 beside 0 and 1 makes a rating."""
+    """Return the kind of gold that nine in ten of the cells look like."""
     filled = [cell for cell in cells if not is_blank(cell)]
     if not filled:
         return "empty"
     need = 0.9 * len(filled)
-    twos = sum(plain_number(cell) == 2 for cell in filled)  # 0, 1 and 2 are classes or counts
-    is_binary = twos <= 0.01 * len(filled) and sum(parse_binary(cell) is not None for cell in filled) >= need
-    if is_binary or has_only_crosses(filled):
+    if sum(parse_binary(cell) is not None for cell in filled) >= need or has_only_crosses(filled):
         return "binary"
     # "1,3" is more likely two codes than a decimal
     if sum(parse_rating(cell) is not None and "," not in as_text(cell) for cell in filled) >= need:

@@ -30,6 +30,7 @@ from core.ingest.gold import (
     is_blank,
     parse_binary,
     parse_rating,
+    plain_number,
     split_list,
     split_lists,
     words_of,
@@ -464,6 +465,10 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     cells = {name: column for name, column in cells.items() if name not in numbers}
     kinds = {name: kinds[name] for name in cells}
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
+    of_classes = [name for name in binaries if _CHOICES.search(name.casefold()) and _has_class_2(cells[name])]
+    if of_classes == binaries:
+        kinds.update(dict.fromkeys(of_classes, "rating"))
+        binaries = []
     values = {name: {*map(binary_or_text, cells[name])} for name in binaries}
     binaries = [name for name in binaries if not _is_prediction_beside_gold(name, binaries)]
     if all(len(values[name]) == 1 for name in binaries):
@@ -614,6 +619,11 @@ def _may_be_version(column: Sequence[Any]) -> bool:
     """Return True for a column with the same number in every row, such as the version of a codebook."""
     numbers = {as_text(cell).strip() for cell in column}
     return len(numbers) == 1 and all(map(NUMBER.fullmatch, numbers))
+
+
+def _has_class_2(column: Sequence[Any]) -> bool:
+    """Return True for a column with more than a rare mistyped 2."""
+    return sum(plain_number(cell) == 2 for cell in column) > 0.01 * len(column)
 
 
 def _mostly_numbers(column: Sequence[Any]) -> bool:

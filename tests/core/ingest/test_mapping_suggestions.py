@@ -570,8 +570,10 @@ def test_codes_of_questions_are_not_raters() -> None:
 
 
 def test_rare_class_2_beside_0_and_1_is_not_overlooked() -> None:
-    rows = "".join(f"{n} words in a text,{2 if n in (4, 25) else n % 2}\n" for n in range(40))
-    assert suggest_mapping(table(f"text,label\n{rows}")).gold == (GoldSource("label", "choice"),)
+    rows = [f"{n} words in a text,{2 if n in (4, 25) else n % 2}" for n in range(40)]
+    assert suggest_mapping(table("\n".join(("text,label", *rows)))).gold == (GoldSource("label", "choice"),)
+    both = (f"{row},{n % 3 // 2}" for n, row in enumerate(rows))
+    assert suggest_mapping(table("\n".join(("text,Food,Room", *both)))).gold == (GoldSource("Food"), GoldSource("Room"))
 
 
 @each_row("names", ["A1 Food,A1 Room,A2 Food,A2 Room", "coder1_Food,coder1_Room,coder2_Food,coder2_Room"])
