@@ -460,8 +460,13 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     kinds = {
         name: "binary" if has_only_own_name(name, column) else guess_kind(column) for name, column in cells.items()
     }
-    in_words = [name for name, kind in kinds.items() if kind == "names" and _NAME_OF.search(name)]
-    numbers = {_NAME_OF.sub(end, name) for name in in_words for end in ("", "_id")}
+    numbers = {
+        number
+        for name, kind in kinds.items()
+        if kind == "names" and _NAME_OF.search(name)
+        for number in (_NAME_OF.sub("", name), _NAME_OF.sub("_id", name))
+        if _have_names(cells.get(number, ()), cells[name])
+    }
     cells = {name: column for name, column in cells.items() if name not in numbers}
     kinds = {name: kinds[name] for name in cells}
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
@@ -619,6 +624,12 @@ def _may_be_version(column: Sequence[Any]) -> bool:
     """Return True for a column with the same number in every row, such as the version of a codebook."""
     numbers = {as_text(cell).strip() for cell in column}
     return len(numbers) == 1 and all(map(NUMBER.fullmatch, numbers))
+
+
+def _have_names(numbers: Sequence[Any], names: Sequence[Any]) -> bool:
+    """Return True if each number always stands beside the same name."""
+    pairs = {*zip(map(as_text, numbers), map(as_text, names), strict=False)}
+    return len(dict(pairs)) == len(pairs)
 
 
 def _has_class_2(column: Sequence[Any]) -> bool:

@@ -609,6 +609,8 @@ def test_names_are_suggested_instead_of_the_numbers_beside_them() -> None:
     assert suggest_mapping(table(f"text,category_id,category_name\n{rows}")).gold == (
         GoldSource("category_name", "choice"),
     )
+    quotes = "".join(f"{n} words in a text,{n % 2},{'ab'[n % 3 > 1]} quote\n" for n in range(8))
+    assert suggest_mapping(table(f"text,Food,Food_text\n{quotes}")).gold == (GoldSource("Food"),)
 
 
 @each_row(
