@@ -531,7 +531,8 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     labels_of_raters = {source.column: source.label for source in _by_rater(choices)}
     own_names = {name: _PERSON_SUFFIX.sub("", labels_of_raters.get(name, name)) for name in choices}
     named = [name for name in choices if _CHOICES.search(own_names[name].casefold())]
-    choices = named or list(filter(_NAMELESS.fullmatch, choices))
+    nameless = [name for name in choices if _NAMELESS.fullmatch(name)]
+    choices = named or [name for name in nameless if len({*map(as_text, cells[name])}) <= len(cells[name]) / 2]
     if choices:
         sources = _first_by_rater(choices, "choice")
         return sources, f"{_columns_are(sources)} gold: one of few labels."

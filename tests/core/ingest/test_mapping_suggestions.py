@@ -47,6 +47,8 @@ def test_column_without_a_name_is_gold_if_no_other_column_is() -> None:
     )
     named = table("," + "text,label\n" + "".join(f"x{n % 2},Cold soup {n},y{n % 2}\n" for n in range(6)))
     assert suggest_mapping(named).gold == (GoldSource("label", "choice"),)
+    indexed = table(",text\n" + "".join(f"{n},Cold soup {n}\n" for n in range(6)))
+    assert suggest_mapping(indexed).gold == ()
 
 
 def test_classes_of_lighttag_are_gold() -> None:
