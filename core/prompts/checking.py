@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -83,17 +83,9 @@ def check(
         problems.append(Problem(1, f"'{before[:40]}' stands before the first part and is not sent", "warning"))
     mentioned: set[str] = set()
     for _, body in bodies:
-        try:
-            tree = environment().parse(body)
-            used = _undeclared_variables(tree)
-            mentioned |= used
-            problems += _unknown_variables(tree, used - set(variables))
-        except TemplateSyntaxError as error:
-            problems.append(Problem(error.lineno, (error.message or "this cannot be read").removesuffix(".")))
-        except RecursionError:
-            problems.append(Problem(0, "it is nested too deeply"))
-        except ValueError:
-            problems.append(Problem(0, "a number is too long"))
+        used, found = _check_body(body, variables)
+        mentioned |= used
+        problems += found
     if not any(problem.severity == "error" for problem in problems):
         problems += [Problem(0, f"{{{{ {name} }}}} is missing") for name in needed if name not in mentioned]
         problems += [
@@ -102,6 +94,20 @@ def check(
             if name not in mentioned and name not in needed
         ]
     return tuple(sorted(problems, key=lambda problem: (problem.line == 0, problem.line)))
+
+
+def _check_body(body: str, variables: Collection[str]) -> tuple[Set[str], list[Problem]]:
+    """Return the variables that a part uses, and its problems; no variables of a part that cannot be read."""
+    try:
+        tree = environment().parse(body)
+        used = _undeclared_variables(tree)
+        return used, list(_unknown_variables(tree, used - set(variables)))
+    except TemplateSyntaxError as error:
+        return set(), [Problem(error.lineno, (error.message or "this cannot be read").removesuffix("."))]
+    except RecursionError:
+        return set(), [Problem(0, "it is nested too deeply")]
+    except ValueError:
+        return set(), [Problem(0, "a number is too long")]
 
 
 def _unknown_variables(tree: nodes.Template, unknown: Collection[str]) -> Iterator[Problem]:
