@@ -230,6 +230,22 @@ def _item_agreement(
     return ItemAgreement(item, len(equal), observed, kappa_estimate, alpha)
 
 
+def _annotators_by_title(session: ProjectSession, run: RunRow) -> dict[str, str]:
+    """Return the roles of a run, the gold raters and the reviewers by their titles."""
+    titles = role_titles(run.settings)
+    repeated = {title for title, count in Counter(titles.values()).items() if count > 1}  # such as two personas
+    annotators: dict[str, str] = {}
+    for role in session.store.annotations.annotators(run.run_id):
+        if role != VERDICT:
+            title = titles.get(role, role)
+            annotators[role if title in repeated else title] = role
+    for name in session.store.annotations.raters():
+        annotators["gold" if name == "gold" else f"gold by {name}"] = str(AnnotationSource("gold", name))
+    for name in session.store.agreement.submitted(run.run_id):
+        annotators[f"reviewed by {name}"] = str(AnnotationSource("reviewed", name))
+    return annotators
+
+
 def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[RaterQuality, ...]:
     """Return the annotators of an item against its latent truth: roles of the run, gold raters and reviewers.
 
@@ -239,22 +255,10 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
     if codebook.kind == "rating":
         return ()
     column = codebook.items.index(item)
-    titles = role_titles(run.settings)
-    repeated = {title for title, count in Counter(titles.values()).items() if count > 1}  # such as two personas
-    names = {
-        role if (title := titles.get(role, role)) in repeated else title: role
-        for role in session.store.annotations.annotators(run.run_id)
-        if role != VERDICT
+    columns = {
+        title: annotator_values(session, run, source)[:, column]
+        for title, source in _annotators_by_title(session, run).items()
     }
-    names |= {
-        "gold" if name == "gold" else f"gold by {name}": str(AnnotationSource("gold", name))
-        for name in session.store.annotations.raters()
-    }
-    names |= {
-        f"reviewed by {name}": str(AnnotationSource("reviewed", name))
-        for name in session.store.agreement.submitted(run.run_id)
-    }
-    columns = {title: annotator_values(session, run, source)[:, column] for title, source in names.items()}
     columns = {title: values for title, values in columns.items() if not np.isnan(values).all()}
     if len(columns) < MIN_ANNOTATORS:
         return ()
