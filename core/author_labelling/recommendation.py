@@ -90,13 +90,8 @@ def recommend(
     None if nothing matches. Of equal entries the first wins.
     """
     if arm == KEYWORDS:
-        words = _spaced_words(submission.text)
-        hits = [
-            sum(keyword in words for keyword in map(_spaced_words, entry.keywords) if keyword.strip())
-            for entry in catalogue
-        ]
-        best_index = max(range(len(hits)), key=hits.__getitem__, default=0)
-        return (catalogue[best_index], ()) if hits and hits[best_index] else None
+        entry_with_keywords = _entry_by_keywords(catalogue, submission.text)
+        return None if entry_with_keywords is None else (entry_with_keywords, ())
     names = {feature.item: feature.name for feature in features}
     best_weight = -1.0
     choice: tuple[CatalogueEntry, tuple[str, ...]] | None = None
@@ -112,6 +107,17 @@ def recommend(
         if matches and weight > best_weight:
             best_weight, choice = weight, (entry, matches)
     return choice
+
+
+def _entry_by_keywords(catalogue: Sequence[CatalogueEntry], text: str) -> CatalogueEntry | None:
+    """Return the entry with the most keywords in a text, None if no entry has any."""
+    words = _spaced_words(text)
+    best, most = None, 0
+    for entry in catalogue:
+        hits = sum(keyword in words for keyword in map(_spaced_words, entry.keywords) if keyword.strip())
+        if hits > most:
+            best, most = entry, hits
+    return best
 
 
 def next_arm(log: Iterable[Entry], catalogue: Sequence[CatalogueEntry]) -> str:
