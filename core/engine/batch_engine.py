@@ -121,19 +121,8 @@ class BatchEngine(ReplayingEngine):
         with tempfile.TemporaryDirectory(prefix="moot-batch-") as spare:
             folder = Path(self.settings.engine.batch_dir or spare).expanduser()
             folder.mkdir(parents=True, exist_ok=True)
-            connections = {
-                role_model.base_url: role_model.connection for role_model in self.settings.role_models.values()
-            }
             try:
-                for job in await self._jobs.open_jobs(self.settings.engine.batch_dir):
-                    address = job.role_model.base_url
-                    if address not in connections:  # which is part of the keys of its requests
-                        continue
-                    try:
-                        await self._resume_job(job)
-                    except UsageError:  # the connection of another run was renamed
-                        renamed = job.role_model.model_copy(update={"connection": connections[address]})
-                        await self._resume_job(replace(job, role_model=renamed))
+                await self._resume_open_jobs()
             except ModelError as error:
                 self.pause(StopReason("errors", str(error)))
             ids: Sequence[str] = list(self._todo)
@@ -148,6 +137,18 @@ class BatchEngine(ReplayingEngine):
                 ids = await self._next_replies() if self.pending_state is None and self._waiting else ()
             if self.pending_state is None:
                 await self._end_unneeded_jobs()
+
+    async def _resume_open_jobs(self) -> None:
+        connections = {role_model.base_url: role_model.connection for role_model in self.settings.role_models.values()}
+        for job in await self._jobs.open_jobs(self.settings.engine.batch_dir):
+            address = job.role_model.base_url
+            if address not in connections:  # which is part of the keys of its requests
+                continue
+            try:
+                await self._resume_job(job)
+            except UsageError:  # the connection of another run was renamed
+                renamed = job.role_model.model_copy(update={"connection": connections[address]})
+                await self._resume_job(replace(job, role_model=renamed))
 
     async def _submit_stage(self, ids: Sequence[str], folder: Path, *, only_open: bool = False) -> None:
         """Replay debates and submit their next requests; ``only_open`` defers those that are not in an open batch."""
