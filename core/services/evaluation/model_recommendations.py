@@ -151,10 +151,14 @@ def _recommend(
     session: ProjectSession, runs: Sequence[RunRow], roles: tuple[str, ...], reference: Reference
 ) -> Recommendation:
     """Compare the group of runs that tried the most models for these roles, the latest of several such groups."""
+
+    def model_of(run: RunRow) -> RoleModel:
+        return run.settings.role_models[roles[0]]
+
     groups: dict[str, dict[str, RunRow]] = defaultdict(dict)
     for run in runs:
         if len({run.settings.role_models[role].spec for role in roles}) == 1:
-            groups[_everything_else(session, run, roles)][run.settings.role_models[roles[0]].spec] = run
+            groups[_everything_else(session, run, roles)][model_of(run).spec] = run
     run_by_model = max(reversed(groups.values()), key=len, default={})
     if len(run_by_model) < 2:
         return Recommendation(
@@ -170,17 +174,13 @@ def _recommend(
         pairs = comparison(session, [best.run_id, *(run.run_id for run in other_runs)], reference).pairs
     except UsageError as error:
         return Recommendation(roles, None, str(error))
-    model = best.settings.role_models[roles[0]]
-    unclear = [
-        run.settings.role_models[roles[0]].spec
-        for run, pair in zip(other_runs, pairs, strict=True)
-        if pair.main.verdict != "worse"
-    ]
+    model = model_of(best)
+    unclear = [model_of(run).spec for run, pair in zip(other_runs, pairs, strict=True) if pair.main.verdict != "worse"]
     documents = format_count(pairs[0].scores.n, "shared document")
     if unclear:
         names = join_names([model.spec, *unclear])
         return Recommendation(roles, None, f"No significant difference between {names} on {documents}.")
-    beaten = ", ".join(run.settings.role_models[roles[0]].spec for run in other_runs)
+    beaten = ", ".join(model_of(run).spec for run in other_runs)
     return Recommendation(
         roles, model, f"significantly better than {beaten} on {documents}, with everything else equal."
     )
