@@ -238,29 +238,29 @@ def format_gold(
     """
     rated = codebook if codebook is not None and codebook.kind == "rating" else None
     if rated is not None and len(document.gold) > 1:
-        ratings = {
-            label: [values[label.id] for values in document.gold.values() if label.id in values]
-            for label in rated.labels
-        }
-        return [
-            f"{label.name} {format_rating(mean(map(float, values)))}" for label, values in ratings.items() if values
-        ]
+        return _mean_ratings(document, rated)
     labels = {**(codebook.label_names if codebook is not None else {}), **deleted}
     positions = {label_id: position for position, label_id in enumerate(labels)}
     words = []
     for rater, values in document.gold.items():
         tail = f" ({rater})" if len(document.gold) > 1 or (rater != GOLD_RATER and rated is None) else ""
         for item, value in sorted(values.items(), key=lambda pair: positions.get(pair[0], len(positions))):
+            text, name = as_text(value), labels.get(item, item)
             if value is True:
-                words.append(f"{labels.get(item, item)}{tail}")
+                words.append(f"{name}{tail}")
+            elif item == CHOICE_ITEM and value is not False:
+                words.append(f"{labels.get(text, text)}{tail}")
             elif value is not False:
-                text = as_text(value)
-                words.append(
-                    f"{labels.get(text, text)}{tail}"
-                    if item == CHOICE_ITEM
-                    else f"{labels.get(item, item)} {text}{tail}"
-                )
+                words.append(f"{name} {text}{tail}")
     return words
+
+
+def _mean_ratings(document: Document, codebook: Codebook) -> list[str]:
+    ratings = {
+        label.name: [float(values[label.id]) for values in document.gold.values() if label.id in values]
+        for label in codebook.labels
+    }
+    return [f"{name} {format_rating(mean(values))}" for name, values in ratings.items() if values]
 
 
 BINS = 20
