@@ -508,7 +508,12 @@ def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[t
     numbered = {
         name: cells[name] for name, kind in kinds.items() if kind in ("names", "binary") and _BY_NUMBER.fullmatch(name)
     }
-    if numbered.keys() >= set(binaries) and (sources := _labels_of_raters(numbered, "choice")):
+    has_final = any(  # the labels that the raters agreed on
+        _labels_of_raters({**numbered, name: cells[name]}, "choice")
+        for name, kind in kinds.items()
+        if kind == "names" and _CHOICES.search(name.casefold())
+    )
+    if not has_final and numbered.keys() >= set(binaries) and (sources := _labels_of_raters(numbered, "choice")):
         return sources, f"{_columns_are(sources)} gold: the same labels by {len(sources)} raters."
     if binaries:
         constant = [

@@ -554,6 +554,15 @@ def test_labels_in_columns_named_like_numbered_raters_are_suggested(values: tupl
         assert suggest_mapping(table(f"text,{names}\n{rows}")).raters in ((), (GOLD_RATER,))
 
 
+def test_final_label_is_suggested_rather_than_those_of_the_raters() -> None:
+    votes = [("pos", "neg", "neg"), ("neg", "neg", "neg"), ("pos", "pos", "pos")] * 4
+    rows = "".join(f"{n} words in a text,{','.join(row)},{'xy'[n % 2]}\n" for n, row in enumerate(votes))
+    data = table(f"text,coder1,coder2,label,topic\n{rows}")
+    assert suggest_mapping(data).gold == (GoldSource("label", "choice"),)
+    data = table(f"text,coder1,coder2,note,topic\n{rows}")
+    assert suggest_mapping(data).raters == ("coder1", "coder2")
+
+
 def test_lists_of_one_label_each_are_suggested_as_a_choice() -> None:
     def read(*last: str, count: int = 20) -> Table:
         rows = [{"id": n, "text": f"Cold soup {n}", "label": [["bad"], ["good"]][n % 2]} for n in range(count)]
