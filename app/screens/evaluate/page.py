@@ -190,8 +190,14 @@ def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> No
 
 
 def _key_numbers(evaluation: EvaluationReport) -> None:
+    share = f" ({format_percent(1 - (evaluation.scores.coverage or 0.0))})" if evaluation.excluded else ""
+    notes = _exclusion_notes(evaluation) or ["All documents are scored."]
+    excluded = DisplayedMetric("Excluded", text=f"{evaluation.excluded:,}{share}", notes=tuple(notes))
+    metric_strip([*_headline_scores(evaluation), excluded])
+
+
+def _headline_scores(evaluation: EvaluationReport) -> list[DisplayedMetric]:
     scores = evaluation.scores
-    is_sample = evaluation.basis.design == "sample"
     documents = f"estimated from {evaluation.n:,}" if evaluation.basis.is_estimate else f"{{right}} of {evaluation.n:,}"
     captions = {"subset_accuracy": documents, "accuracy": format_count(scores.cells, "label")}
     if scores.kind == "choice":
@@ -206,7 +212,12 @@ def _key_numbers(evaluation: EvaluationReport) -> None:
                 undefined = _undefined_dimensions(scores, metric.key.removeprefix("macro_"))
                 number = replace(number, notes=(*number.notes, *undefined))
             numbers.append(number)
-    counted = evaluation.coverage
+    return numbers
+
+
+def _exclusion_notes(evaluation: EvaluationReport) -> list[str]:
+    """Return why documents are not scored, with their numbers, and the score if those without a verdict were wrong."""
+    left_out = evaluation.coverage.left_out
     reasons: dict[coverage.Reason, tuple[str, str, str]] = {
         "unresolved": ("unresolved", "unres", "by the debate"),
         "failed": ("failed", "wrong", "by the provider"),
@@ -214,18 +225,16 @@ def _key_numbers(evaluation: EvaluationReport) -> None:
     }
     notes: list[str] = []
     for reason, (words, tone, text) in reasons.items():
-        if count := counted.left_out.get(reason):
+        if count := left_out.get(reason):
             notes.append(strong(f"{count:,} {words}", tone) + f" {text}")
     if evaluation.excluded and (strict := evaluation.strict_main).value is not None:
-        wrong = "all documents without a verdict" if is_sample else "these"
-        notes.append(f"{main_metric(scores.kind).name} {format_estimate(strict)} with {wrong} as wrong")
+        wrong = "all documents without a verdict" if evaluation.basis.design == "sample" else "these"
+        notes.append(f"{main_metric(evaluation.scores.kind).name} {format_estimate(strict)} with {wrong} as wrong")
     for reason in coverage.WITHOUT_REFERENCE:
-        if count := counted.left_out.get(reason):
+        if count := left_out.get(reason):
             words = coverage.REASONS[reason].format(reference=evaluation.missing)
             notes.append(f"not counted: {format_count(count, 'document')} {words}")
-    share = f" ({format_percent(1 - (scores.coverage or 0.0))})" if evaluation.excluded else ""
-    notes = notes or ["All documents are scored."]
-    metric_strip([*numbers, DisplayedMetric("Excluded", text=f"{evaluation.excluded:,}{share}", notes=tuple(notes))])
+    return notes
 
 
 def _scores(session: ProjectSession, evaluation: EvaluationReport) -> None:
