@@ -28,6 +28,7 @@ TITLES = {
     "list": "One column with a list",
     "choice": "One label column",
 }
+NO_GOLD = "No gold"
 MAX_SEGMENTS = 3
 """More options than these are offered as a list instead of side by side."""
 MAX_UNKNOWN = 24
@@ -242,18 +243,20 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
     for number, (text, words) in enumerate(rows):
         wide, right = st.columns((1.5, 1), vertical_alignment="center")
         wide.html(f'<div class="moot-cell"><span>{_value_html(text)} {escape(words)}</span></div>')
-        if not meanings[text]:
-            continue
-        shown = "No gold"
-        if (folded := text.strip().casefold()) in value_map:
-            shown = next((title for title, meaning in meanings[text].items() if meaning == value_map[folded]), shown)
-        titles = ["No gold", *meanings[text]]
-        options = {**bound(f"map-value-{number}", shown, partial(set_meaning, text)), "label_visibility": "collapsed"}
-        name = f"Meaning of value {number + 1}"
-        if len(titles) <= MAX_SEGMENTS:
-            right.segmented_control(name, titles, format_func=literal, required=True, **options)
-        else:
-            right.selectbox(name, titles, **options)
+        meaning = value_map.get(text.strip().casefold())
+        shown = next((title for title, value in meanings[text].items() if value == meaning), NO_GOLD)
+        if meanings[text]:
+            with right:
+                _meaning(number, [NO_GOLD, *meanings[text]], shown, partial(set_meaning, text))
+
+
+def _meaning(number: int, titles: Sequence[str], shown: str, set_meaning: Callable[[str], None]) -> None:
+    options = {**bound(f"map-value-{number}", shown, set_meaning), "label_visibility": "collapsed"}
+    name = f"Meaning of value {number + 1}"
+    if len(titles) <= MAX_SEGMENTS:
+        st.segmented_control(name, titles, format_func=literal, required=True, **options)
+    else:
+        st.selectbox(name, titles, **options)
 
 
 def _where(unknown: UnknownGold, draft: ImportDraft) -> str:
