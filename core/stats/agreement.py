@@ -161,11 +161,6 @@ def with_interval(
     each unit agree, if the coefficient is undefined without some unit, and where fewer than three compared units have
     an answer other than the most frequent one: a value near 0 would seem certain.
     """
-    coded = _nominal(answers)
-    coded = coded[(coded >= 0).sum(axis=1) >= 2]
-    is_other = (coded >= 0) & (coded != np.bincount(coded[coded >= 0], minlength=1).argmax())
-    if shape != "signed" and is_other.any(axis=1).sum() < _MIN_OTHERS:
-        return Estimate(coefficient(answers, np.ones(len(answers))))
     return _jackknife(answers[None], lambda *rows: (coefficient(*rows),), lambda values: values[:, 0], groups, shape)
 
 
@@ -197,10 +192,15 @@ def _jackknife(
     """
     if not items.size:
         return Estimate()
-    is_used, patterns = np.zeros(items.shape[1], dtype=np.bool_), []
+    is_used, is_other = np.zeros((2, items.shape[1]), dtype=np.bool_)
+    patterns = []
     for item in items:
         coded = _nominal(item)
-        is_used |= (coded >= 0).sum(axis=1) >= 2
+        is_compared = (coded >= 0).sum(axis=1) >= 2
+        is_answer = (coded >= 0) & is_compared[:, None]
+        most_frequent = np.bincount(coded[is_answer], minlength=1).argmax()
+        is_used |= is_compared
+        is_other |= (is_answer & (coded != most_frequent)).any(axis=1)
         rows, inverse, counts = distinct_rows(coded)
         patterns.append((item[rows], inverse, counts.astype(np.float64)))
     unit = np.unique((np.arange(len(is_used)) if groups is None else groups)[is_used], return_inverse=True)[1]
@@ -209,7 +209,7 @@ def _jackknife(
     estimate = float(coefficient(full[None])[0])
     if np.isnan(estimate):
         return Estimate()
-    if units < (2 if shape == "signed" else MIN_CORRELATED_UNITS):
+    if units < 2 or (shape != "signed" and (units < MIN_CORRELATED_UNITS or is_other.sum() < _MIN_OTHERS)):
         return Estimate(estimate)
     part = None
     if max(len(np.unique(inverse[is_used])) for _, inverse, _ in patterns) > _MAX_PATTERNS:

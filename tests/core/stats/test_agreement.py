@@ -320,5 +320,6 @@ def test_agreement_with_two_rare_answers_has_no_interval() -> None:
         estimate = with_interval(coefficient, answers)
         assert estimate.value == pytest.approx(coefficient(answers))
         assert estimate.interval is None
+    assert over_items(fleiss_disagreement, answers[:, None].repeat(3, axis=1)).interval is None
     answers[2] = 1
     assert with_interval(krippendorff_alpha, answers).interval is not None
