@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -290,24 +290,34 @@ class LiveRunState:
             now = self._clock()
             events: list[Json] = []
             if tiles:
-                if self._status is not None and self._status_revision > cursor.tiles_revision:
-                    events.append({"kind": "run_status", **asdict(self._status)})
-                finished = list(self._finished.values())
-                recent = finished[-SHOWN_FINISHED:] if cursor.tiles_revision == NOTHING else finished
-                shown = recent if self._over else [*recent, *self._flight.values()]
-                events += [self._tile(debate, now) for debate in shown if debate.revision > cursor.tiles_revision]
+                events += self._changed_tiles(cursor.tiles_revision, now)
                 cursor.tiles_revision = self._revision
-            focus = cursor.focus or ""
-            if (debate := self._flight.get(focus) or self._finished.get(focus)) is not None:
-                # The client may show an earlier debate, also one from before a lost connection. Turns that were read
-                # from the store have attempt 0.
-                is_earlier = any(0 < attempt < debate.started for attempt, _ in cursor.cursors.values())
-                if is_earlier or NOTHING < cursor.focus_revision < debate.started:
-                    events.append({"kind": "restart", "document_id": focus})
-                    cursor.cursors.clear()
-                events += _debate_events(debate, cursor.cursors, now, cursor.focus_revision)
+            events += self._focus_events(cursor, now)
             cursor.focus_revision = self._revision
             return events
+
+    def _changed_tiles(self, since: int, now: float) -> Iterator[Json]:
+        """Yield the status of the run and the tiles of debates that changed after a revision."""
+        if self._status is not None and self._status_revision > since:
+            yield {"kind": "run_status", **asdict(self._status)}
+        finished = list(self._finished.values())
+        recent = finished[-SHOWN_FINISHED:] if since == NOTHING else finished
+        shown = recent if self._over else [*recent, *self._flight.values()]
+        yield from (self._tile(debate, now) for debate in shown if debate.revision > since)
+
+    def _focus_events(self, cursor: ClientCursor, now: float) -> Iterator[Json]:
+        """Yield what the client lacks of the debate in focus."""
+        focus = cursor.focus or ""
+        debate = self._flight.get(focus) or self._finished.get(focus)
+        if debate is None:
+            return
+        # The client may show an earlier debate, also one from before a lost connection. Turns that were read from the
+        # store have attempt 0.
+        is_earlier = any(0 < attempt < debate.started for attempt, _ in cursor.cursors.values())
+        if is_earlier or NOTHING < cursor.focus_revision < debate.started:
+            cursor.cursors.clear()
+            yield {"kind": "restart", "document_id": focus}
+        yield from _debate_events(debate, cursor.cursors, now, cursor.focus_revision)
 
     def _tile(self, debate: _LiveDebate, now: float) -> Json:
         turns = debate.ordered
