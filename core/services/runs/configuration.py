@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 
 from core.debate import protocols
@@ -65,6 +65,19 @@ def differences(runs: Sequence[RunRow]) -> dict[str, tuple[str, ...]]:
     return differing
 
 
+def _words_in_name(settings: RunSettings, documents: int, current: Mapping[str, str]) -> dict[str, str]:
+    """Return how the name of a run states each heading of its configuration that changed."""
+    return {
+        PROMPTS: current[PROMPTS] if current[PROMPTS] != SHIPPED else "default prompts",
+        CODEBOOK: f"codebook {current[CODEBOOK]}",
+        "Parameters": current["Parameters"] if current["Parameters"] != "default" else "default parameters",
+        DOCUMENTS: format_count(documents, "document"),
+        "Seed": f"seed {current['Seed']}",
+        "Iteration": name_iteration(settings),
+        "Engine": current["Engine"],
+    }
+
+
 def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow]) -> str:
     """Return a name from what differs: "ECJ, gpt-4.1-mini, critic v2".
 
@@ -77,21 +90,9 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
     current = configuration(settings, documents)
     nearest = next((run for run in earlier if _start(run.settings) == _start(settings)), None)
     if nearest is not None:
-        earlier_configuration = configuration(nearest.settings, nearest.documents)
-        changes_in_words = {
-            PROMPTS: current[PROMPTS] if current[PROMPTS] != SHIPPED else "default prompts",
-            CODEBOOK: f"codebook {current[CODEBOOK]}",
-            "Parameters": current["Parameters"] if current["Parameters"] != "default" else "default parameters",
-            DOCUMENTS: format_count(documents, "document"),
-            "Seed": f"seed {current['Seed']}",
-            "Iteration": name_iteration(settings),
-            "Engine": current["Engine"],
-        }
-        parts += [
-            changed
-            for heading, changed in changes_in_words.items()
-            if current[heading] != earlier_configuration[heading]
-        ]
+        before = configuration(nearest.settings, nearest.documents)
+        words = _words_in_name(settings, documents, current)
+        parts += [changed for heading, changed in words.items() if current[heading] != before[heading]]
     elif current[PROMPTS] != SHIPPED:
         parts.append(current[PROMPTS])
     name = ", ".join(parts)[:100]
