@@ -298,20 +298,7 @@ class Documents(Repository):
             rows += [(digest, id) for id, digest in cursor.execute(_TEXT_DIGESTS).fetchall()]
             with incoming(cursor, _text_columns(documents)):
                 digests = dict(cursor.execute(f"SELECT id, {_DIGEST} FROM incoming").fetchall())
-        known: defaultdict[str, dict[str, None]] = defaultdict(dict)
-        for digest, id in rows:
-            known[digest][id] = None
-        given = {id for id, digest in digests.items() if id in known.get(digest, ())}
-        moved = [document.id for document in documents if document.id not in given]
-        left = {digest: (id for id in ids if id not in given) for digest, ids in known.items()}
-        other_ids: dict[str, str] = {}
-        for id in moved:
-            if (found := next(left.get(digests[id], iter(())), None)) is not None:
-                other_ids[id] = found
-                given.add(found)
-        taken = digests.keys() | {id for _, id in rows}
-        numbers = (number for number in map(str, count(1)) if number not in taken)
-        return other_ids | {id: next(numbers) for id in moved if id not in other_ids and id in given}
+        return _other_ids([document.id for document in documents], digests, rows)
 
     def get(self, document_id: str) -> Document | None:
         """Return one document with its gold, or None."""
@@ -519,6 +506,24 @@ def _gold_rows(document_id: str, gold: Mapping[str, Mapping[str, Value]]) -> Ite
     for rater, values in gold.items():
         for item, value in values.items():
             yield document_id, rater, item, value_text(value)
+
+
+def _other_ids(ids: Sequence[str], digests: Mapping[str, str], stored: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the result of ``ids_of_texts`` from ids, digests by id, and the (digest, id) rows of the project."""
+    known: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for digest, id in stored:
+        known[digest][id] = None
+    given = {id for id, digest in digests.items() if id in known.get(digest, ())}
+    moved = [id for id in ids if id not in given]
+    left = {digest: (id for id in same if id not in given) for digest, same in known.items()}
+    other_ids: dict[str, str] = {}
+    for id in moved:
+        if (found := next(left.get(digests[id], iter(())), None)) is not None:
+            other_ids[id] = found
+            given.add(found)
+    taken = digests.keys() | {id for _, id in stored}
+    numbers = (number for number in map(str, count(1)) if number not in taken)
+    return other_ids | {id: next(numbers) for id in moved if id not in other_ids and id in given}
 
 
 def _complete_documents(cursor: Cursor, documents: Columns) -> int:
