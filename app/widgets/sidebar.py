@@ -298,17 +298,23 @@ def _draw_step(session: ProjectSession, page: str, drawn: guided_path.Overview) 
     if has_moved or _next_label(step, page) != _next_label(drawn.next, page):
         st.rerun()
     marks = "".join(f'<i class="{step.state}" title="{escape(step.title)}"></i>' for step in overview.steps)
-    head = "All steps done"
-    words = "Compare runs, improve definitions, or export the results."
-    if step is not None and step.page != page:  # the button says which
-        head, words = "Next step", step.words
-    elif step is not None:
-        head, words = f"Next: {step.action.lower()}", step.hint
-        if step.new_run and overview.last_state and not state.run.setup_open:
-            words = f"Press New run, then {words[0].lower()}{words[1:]}"
+    head, words = _next_words(overview, page)
     st.html(_path_html(head, f"{overview.done} of {len(overview.steps)}", marks, words))
     if step is not None and step.page != page:
         _step_button(step, step.action, "path-next", stretch=True)
+
+
+def _next_words(overview: guided_path.Overview, page: str) -> tuple[str, str]:
+    """Return the heading of the card, and what it says about the next step."""
+    step = overview.next
+    if step is None:
+        return "All steps done", "Compare runs, improve definitions, or export the results."
+    if step.page != page:  # the button says which
+        return "Next step", step.words
+    words = step.hint
+    if step.new_run and overview.last_state and not state.run.setup_open:
+        words = f"Press New run, then {words[0].lower()}{words[1:]}"
+    return f"Next: {step.action.lower()}", words
 
 
 def _path_html(head: str, count: str, marks: str, words: str) -> str:
