@@ -203,7 +203,8 @@ def _picked(data: Any) -> tuple[str, str]:
     error = data.get("error")
     inner = error if isinstance(error, dict) else data
     text = inner.get("message") or inner.get("detail") or data.get("message") or data.get("detail") or ""
-    if error and inner is data:  # the message, or the name of the status before it, as from NestJS and Spring
+    if error and error is not True and inner is data:
+        # The message, or the name of the status before it, as from NestJS and Spring.
         text = f"{error}: {text}" if text else error
     routed = inner.get("metadata")  # OpenRouter passes on the message of a provider
     if isinstance(routed, dict) and routed.get("raw"):

@@ -314,6 +314,12 @@ def test_cause_is_shown_wherever_the_body_names_it(body: Any) -> None:
         ask(sending(event({"error": body})))
 
 
+def test_error_that_is_true_adds_nothing_to_the_message() -> None:
+    words = {"error": True, "message": "the moon is full"}
+    with pytest.raises(errors.BadRequest, match="answered 400 for m: the moon is full"):
+        ask(refusing(FINE, (lambda _body: True, 400, words)))
+
+
 def test_code_stands_for_an_empty_message() -> None:
     body = {"detail": error_body("", type="invalid_request_error", code="invalid_api_key")}  # FastChat
     with pytest.raises(errors.Unauthorised, match=r"answered 401 for m: invalid_api_key invalid_request_error\. "):
