@@ -26,7 +26,7 @@ RATE_LIMIT_WAITS = (0.5, 2.0, 8.0, 20.0, 30.0)
 """Seconds to wait after each HTTP 429 that states no wait: together a minute, the period of most rate limits."""
 
 STATED_WAITS = 3
-"""Attempts after which a shorter wait that a server states is not believed any more: Azure may state 20 ms."""
+"""Attempts after which a wait that a server states no longer counts if it is shorter: Azure may state 20 ms."""
 
 
 async def with_retries(
