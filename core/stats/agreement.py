@@ -28,7 +28,7 @@ from core.stats.metric_intervals import MIN_CORRELATED_UNITS, Shape, Spread, int
 
 _MAX_PATTERNS, _PARTS = 1_000, 200
 """Distinct rows of answers up to which a jackknife leaves out each, and the random parts that it else leaves out."""
-_MIN_OTHERS = 3  # units with a rare answer, of which an agreement shows how far off it may be
+_MIN_OTHERS = 3  # units with another answer than the most frequent one that an interval needs
 
 Level: TypeAlias = Literal["nominal", "ordinal"]
 Disagreement: TypeAlias = Callable[[Numbers, Numbers], tuple[float, float]]

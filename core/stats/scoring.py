@@ -46,7 +46,7 @@ _MIN_INFLUENCE = 1e-9  # a smaller influence is a rounding error of the change
 _MAX_INFLUENCE = 1e3  # a larger influence is a step, such as that from a precision without predictions
 _MAX_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
-_MIN_LABELLED = 3  # documents with a label, of which an agreement shows how far off it may be
+_MIN_LABELLED = 3  # documents with a label that the interval of an agreement on it needs
 MIN_ERROR_UNITS = 4
 """Units below which an error of ratings has no interval: it would mostly be wider than the scale."""
 RANDOMIZATIONS = 2000
@@ -512,7 +512,7 @@ class _Patterns:
         return self.design.roots(by_document)
 
     def _correlations(self, roots: Numbers) -> Numbers:
-        """Return the correlations of outputs from their roots, smaller for few groups: of two they are 1 or -1."""
+        """Return the correlations of outputs from their roots, smaller for few groups: two groups show only 1 or -1."""
         correlations = metric_intervals.correlations(roots)
         if self.design.groups is None:
             return correlations

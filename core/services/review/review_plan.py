@@ -177,10 +177,10 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: ReviewPlan, even: f
 def plan_status(session: ProjectSession, run: RunRow, plan: ReviewPlan) -> PlanStatus:
     """Return the estimate of the claim from the documents reviewed so far, and whether they are enough.
 
-    Shares have an always-valid interval, so that reviewing may stop at any time. So has the difference from another
-    run, from documents that were drawn for this comparison: others are known, but few of them tell the runs apart. F1
-    and accepted verdicts are looked at once, after the planned number of reviews: later ones do not change the result,
-    unless all documents are reviewed.
+    Shares and the difference from another run have an always-valid interval, so that reviewing may stop at any time.
+    The difference is estimated from the documents that were drawn for it, and other reviewed documents count as known.
+    F1 and accepted verdicts are looked at once, after the planned number of reviews: later ones do not change the
+    result, unless all documents are reviewed.
     """
     codebook = run.settings.codebook
     others = [sampling_frames.aligned_verdicts(session, run, session.run(plan.other))] if plan.claim == "better" else []
