@@ -66,11 +66,6 @@ def main() -> None:
 def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """Draw filter, columns and table, and return the runs that are shown."""
     archived = sum(row.run.details.status == "archived" for row in rows)
-    usual = list(table.DEFAULT_FIGURES)
-    if not any(row.report is not None and row.report.excluded for row in rows):
-        usual.remove("strict")  # it equals the score
-    if len({row.report.n for row in rows if row.report is not None}) < 2:
-        usual.remove("n")
     order = f"by {_rank_score(rows)}; highlighted: differs from most runs"
     with layout.panel("All runs", order, key="runs-panel") as head:
         with head:
@@ -89,7 +84,7 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
                     "Figures",
                     list(table.FIGURES),
                     selection_mode="multi",
-                    default=usual,
+                    default=_usual_figures(rows),
                     format_func=lambda figure: table.FIGURES[figure][0],
                     key="runs_figures",
                     persist_state="session",
@@ -111,6 +106,16 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
             on_changes_change=lambda: _changed(session, key),
         )
     return shown
+
+
+def _usual_figures(rows: Sequence[LeaderboardRow]) -> list[str]:
+    """Return the figures that are shown by default: without those that say nothing about these runs."""
+    usual = list(table.DEFAULT_FIGURES)
+    if not any(row.report is not None and row.report.excluded for row in rows):
+        usual.remove("strict")  # it equals the score
+    if len({row.report.n for row in rows if row.report is not None}) < 2:
+        usual.remove("n")
+    return usual
 
 
 def _matches(row: LeaderboardRow, words: Sequence[str]) -> bool:
