@@ -220,6 +220,14 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
     elif listed.cards:
         count = format_count(len(listed.cards), "model")
         notice("ok", f"{name} answers and lists {count}", "Choose a model to test it.")
+    _model_test(workspace, name, test)
+    if len(listed.cards) > 1 or any(card.family or card.size_bytes for card in listed.cards):
+        _model_table(name, listed)
+
+
+def _model_test(workspace: Workspace, name: str, test: ConnectionTest) -> None:
+    """Draw the choice of a model, and the buttons that test it."""
+    listed = test.listed
     names = list(listed.names if test.model in listed.names else filter(None, (test.model, *listed.names)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         model = st.selectbox(
@@ -241,8 +249,6 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
             state.models.set_test(name, ConnectionTest(listed, model, probe))
             st.rerun()
         button("Close", f"close-{name}", state.models.set_test, name, None, type="tertiary")
-    if len(listed.cards) > 1 or any(card.family or card.size_bytes for card in listed.cards):
-        _model_table(name, listed)
 
 
 def _model_table(name: str, listed: ModelListing) -> None:
