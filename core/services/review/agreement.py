@@ -206,9 +206,8 @@ def _item_agreement(
     compared: int,
 ) -> ItemAgreement:
     selected = [annotation for annotation in annotations if annotation.item == item]
-    documents = {
-        document: row for row, document in enumerate(dict.fromkeys(annotation.document_id for annotation in selected))
-    }
+    ids = dict.fromkeys(annotation.document_id for annotation in selected)
+    documents = {id: row for row, id in enumerate(ids)}
     reviewers = {actor: column for column, actor in enumerate(sorted({annotation.actor for annotation in selected}))}
     undefined = Estimate()
     if len(reviewers) < 2:
@@ -217,8 +216,9 @@ def _item_agreement(
     for annotation in selected:
         table[documents[annotation.document_id], reviewers[annotation.actor]] = annotation.value
     codes = None if groups is None else np.array([groups[document] for document in documents])
-    shared = np.array([sum(value is not None for value in row) > 1 for row in table])
-    equal = np.array([not _any_differ([value for value in row if value is not None]) for row in table[shared]])
+    given = [[value for value in row if value is not None] for row in table]
+    shared = np.array([len(values) > 1 for values in given])
+    equal = np.array([not _any_differ(values) for values in given if len(values) > 1])
     design = Design(groups=None if codes is None else codes[shared])
     observed = ratio(equal, np.ones(len(equal)), design)
 
