@@ -221,6 +221,17 @@ _JOINS = {
     "hidden": f"SELECT DISTINCT document_id FROM ({HIDDEN_VERDICTS})",
 }
 """Joins that ``lines`` needs in some cases. To plan one may take longer than to run it, so the others are left out."""
+_JOINED = {
+    "from_debate": ("from_debate", "coalesce(reasons, 0)", "0"),
+    "quotes": ("from_debate", "coalesce(quotes, 0)", "0"),
+    "supported": ("from_debate", "coalesce(supported, 0)", "0"),
+    "certainty": ("sure", "sure.certainty", "NULL::DOUBLE"),
+    "own": ("own", "own.certainty", "NULL::DOUBLE"),
+    "near": ("near", "near.document_id IS NOT NULL", "false"),
+    "outdated": ("outdated", "outdated.document_id IS NOT NULL", "false"),
+    "hidden": ("hidden", "hidden.document_id IS NOT NULL", "false"),
+}
+"""Columns of a line that need a join: the join, the column, and its value without the join."""
 _CHOOSE = """
 WITH {lines}
 SELECT {columns}, count(*) OVER () AS found
@@ -438,14 +449,7 @@ class ReviewQueue(ReadRepository):
         sql = LINES.format(
             base=_base(view.run_id, among=ids is not None, given=sort == "given"),
             review_status=review_status,
-            from_debate="coalesce(reasons, 0)" if reasons else "0",
-            quotes="coalesce(quotes, 0)" if reasons else "0",
-            supported="coalesce(supported, 0)" if reasons else "0",
-            certainty="sure.certainty" if needed["sure"] else "NULL::DOUBLE",
-            own="own.certainty" if needed["own"] else "NULL::DOUBLE",
-            near="near.document_id IS NOT NULL" if needed["near"] else "false",
-            outdated="outdated.document_id IS NOT NULL" if needed["outdated"] else "false",
-            hidden="hidden.document_id IS NOT NULL" if needed["hidden"] else "false",
+            **{name: column if needed[join] else default for name, (join, column, default) in _JOINED.items()},
             joins=" ".join(joins),
         )
         return sql, params
