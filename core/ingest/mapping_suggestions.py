@@ -6,8 +6,8 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from core.codebook import CHOICE_ITEM, MAX_LABELS, Codebook, Kind, is_reserved, normalise
 from core.documents import GOLD_RATER
@@ -132,9 +132,7 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
       each by another rater.
     - Gold with a codebook: the columns called like its labels, or like a label and a rater (``Price_A1``), or a column
       that holds or lists labels.
-    - Gold without a codebook: columns of 0/1 or yes/no (by raters where all are called so: ``price_A1``), ratings by
-      raters (``Overall_r1`` ... ``Overall_r5``), a column that lists labels, a column called like labels with few
-      values, columns of ratings on one scale, or the same labels in columns called like raters (``coder_anna``).
+    - Gold without a codebook: the columns of the first of ``_RULES`` that fits.
 
     Context is never guessed. UsageError when no column holds text.
     """
@@ -456,123 +454,183 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
     return without_rater or [source for source in sources.values() if rated[source.rater] >= least]
 
 
-def _suggest_gold_without_codebook(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...], str]:
+_Suggestion: TypeAlias = tuple[tuple[GoldSource, ...], str]
+"""Gold columns, and the reason for them as a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """The columns that may hold gold, and what is known of them."""
+
+    cells: Mapping[str, tuple[Any, ...]]
+    kinds: Mapping[str, str]
+    """By column, from ``guess_kind``."""
+    binaries: Sequence[str]
+    """Columns of 0 and 1, of yes and no, or of marks. None if each has one value only, such as a version number."""
+    constant: Sequence[str]
+    """Binary columns with 1 in every row, which are labels or version numbers."""
+    labels: Sequence[str]
+    """The other binary columns. None if there are too many: they are features of the texts."""
+
+    def of_kind(self, *kinds: str) -> dict[str, tuple[Any, ...]]:
+        """Return the cells of the columns of these kinds."""
+        return {name: self.cells[name] for name, kind in self.kinds.items() if kind in kinds}
+
+
+def _suggest_gold_without_codebook(cells: Mapping[str, tuple[Any, ...]]) -> _Suggestion:
+    columns = _inspect(cells)
+    return next(filter(None, (rule(columns) for rule in _RULES)), ((), "No column looks like gold."))
+
+
+def _inspect(cells: Mapping[str, tuple[Any, ...]]) -> _Candidates:
+    """Return what is known of the columns, without the numbers of names in another column, and without predictions."""
     kinds = {
         name: "binary" if has_only_own_name(name, column) else guess_kind(column) for name, column in cells.items()
     }
-    numbers = {
-        number
-        for name, kind in kinds.items()
-        if kind == "names" and _NAME_OF.search(name)
-        for number in (_NAME_OF.sub("", name), _NAME_OF.sub("_id", name))
-        if _have_names(cells.get(number, ()), cells[name])
-    }
-    cells = {name: column for name, column in cells.items() if name not in numbers}
-    kinds = {name: kinds[name] for name in cells}
-    binaries = [name for name, kind in kinds.items() if kind == "binary"]
-    of_classes = [name for name in binaries if _CHOICES.search(name.casefold()) and _has_class_2(cells[name])]
-    if of_classes == binaries:
-        kinds.update(dict.fromkeys(of_classes, "rating"))
-        binaries = []
+    in_words = [name for name, kind in kinds.items() if kind == "names" and _NAME_OF.search(name)]
+    pairs = [(_NAME_OF.sub(end, name), name) for name in in_words for end in ("", "_id")]
+    numbers = {number for number, name in pairs if _have_names(cells.get(number, ()), cells[name])}
+    kinds = {name: kind for name, kind in kinds.items() if name not in numbers}
+    all_binaries = [name for name, kind in kinds.items() if kind == "binary"]
+    of_classes = [name for name in all_binaries if _CHOICES.search(name.casefold()) and _has_class_2(cells[name])]
+    if of_classes == all_binaries:
+        kinds |= dict.fromkeys(of_classes, "rating")
+        all_binaries = []
+    binaries = [name for name in all_binaries if not _is_prediction_beside_gold(name, all_binaries)]
     values = {name: {*map(binary_or_text, cells[name])} for name in binaries}
-    binaries = [name for name in binaries if not _is_prediction_beside_gold(name, binaries)]
     if all(len(values[name]) == 1 for name in binaries):
-        binaries = []  # such as a version number: 1 in every row
-    rated = _by_rater(binaries)
+        binaries = []
     constant = [name for name in binaries if values[name] == {True} and _may_be_version(cells[name])]
-    binaries = [name for name in binaries if name not in constant]
-    if rated and {source.column for source in rated}.issuperset(binaries):
-        return rated, f"Gold for {_grid_size(rated, 'label')}: columns named like a label and a rater."
-    if len(binaries) + len(constant) > MAX_LABELS:
-        binaries = []  # features of the texts
-    # A scale looks binary if a rater used only two of its points.
-    rated = _by_rater([name for name, column in cells.items() if _mostly_numbers(column)])
-    if any(kinds[source.column] != "binary" for source in rated):
-        return rated, f"Ratings of {_grid_size(rated, 'dimension')}: columns named like a dimension and a rater."
+    labels = [name for name in binaries if name not in constant] if len(binaries) <= MAX_LABELS else []
+    return _Candidates({name: cells[name] for name in kinds}, kinds, binaries, constant, labels)
+
+
+def _labels_by_rater(columns: _Candidates) -> _Suggestion | None:
+    """Return binary columns by rater (``price_A1``), if all are named so."""
+    rated = _by_rater(columns.binaries)
+    others = set(columns.binaries) - {source.column for source in rated}
+    if not rated or not others.issubset(columns.constant):
+        return None
+    return rated, f"Gold for {_grid_size(rated, 'label')}: columns named like a label and a rater."
+
+
+def _ratings_by_rater(columns: _Candidates) -> _Suggestion | None:
+    """Return ratings by rater (``Overall_r1``). A scale looks binary if a rater used only two of its points."""
+    rated = _by_rater([name for name, column in columns.cells.items() if _mostly_numbers(column)])
+    if all(columns.kinds[source.column] == "binary" for source in rated):
+        return None
+    return rated, f"Ratings of {_grid_size(rated, 'dimension')}: columns named like a dimension and a rater."
+
+
+def _lists(columns: _Candidates) -> _Suggestion | None:
+    """Return the first column that lists labels, and those of other raters. Lists of one label each are choices."""
+    if len(columns.labels) > 1:  # they say more than a list: they also say what is absent
+        return None
     lists = [
         name
-        for name, column in cells.items()
-        if (kinds[name] == "list" or (kinds[name] == "names" and _LISTS.search(name.casefold())))
+        for name, column in columns.of_kind("list", "names").items()
+        if (columns.kinds[name] == "list" or _LISTS.search(name.casefold()))
         and _may_list_labels(name, column)
         and _has_few_values(column, _MAX_LISTED)
     ]
-    if lists and len(binaries) < 2:  # columns of 0 and 1 say more than a list: they also say what is absent
-        if lists[0] == "accept" and {*cells.get(_PRODIGY_STYLE, ())} == {"single"}:
-            return (GoldSource("accept", "choice"),), "'accept' is gold: the one option that was chosen in Prodigy."
-        sources = _first_by_rater(lists, "list")
-        listed = [split_list(cell) for source in sources for cell in cells[source.column] if not is_blank(cell)]
-        if len(listed) >= _MIN_LISTED and all(len(names) == 1 for names in listed):
-            sources = _first_by_rater(lists, "choice")
-            return sources, f"{_columns_are(sources)} gold: lists of one label each."
-        return sources, f"{_columns_are(sources)} gold: {plural(len(sources), 'it lists', 'they list')} labels."
-    numbered = {
-        name: cells[name] for name, kind in kinds.items() if kind in ("names", "binary") and _BY_NUMBER.fullmatch(name)
-    }
-    has_final = any(  # the labels that the raters agreed on
-        _labels_of_raters({**numbered, name: cells[name]}, "choice")
-        for name, kind in kinds.items()
-        if kind == "names" and _CHOICES.search(name.casefold())
-    )
-    if not has_final and numbered.keys() >= set(binaries) and (sources := _labels_of_raters(numbered, "choice")):
-        return sources, f"{_columns_are(sources)} gold: the same labels by {len(sources)} raters."
-    if binaries:
-        constant = [
-            name
-            for name in constant
-            if not (_METADATA.search(name.casefold()) or RATER.fullmatch(name) or _is_named_like_id(name))
-        ]
-        sources = tuple(map(GoldSource, (*binaries, *constant)))
-        in_every_row = f" {_columns_are(sources[len(binaries) :])} 1 in every row." if constant else ""
-        labels = format_count(len(sources), "label")
-        decides = any(values[name] & {True, False} for name in binaries)
-        form = "columns of 1 and 0, or yes and no" if decides else "columns of marks and empty cells"
-        return sources, f"Gold for {labels}: {form}.{in_every_row}"
-    choices = [
+    if not lists:
+        return None
+    if lists[0] == "accept" and {*columns.cells.get(_PRODIGY_STYLE, ())} == {"single"}:
+        return (GoldSource("accept", "choice"),), "'accept' is gold: the one option that was chosen in Prodigy."
+    sources = _first_by_rater(lists, "list")
+    filled = [cell for source in sources for cell in columns.cells[source.column] if not is_blank(cell)]
+    if len(filled) >= _MIN_LISTED and all(len(split_list(cell)) == 1 for cell in filled):
+        sources = _first_by_rater(lists, "choice")
+        return sources, f"{_columns_are(sources)} gold: lists of one label each."
+    return sources, f"{_columns_are(sources)} gold: {plural(len(sources), 'it lists', 'they list')} labels."
+
+
+def _choices_by_rater(columns: _Candidates) -> _Suggestion | None:
+    """Return columns called like numbered raters (``coder1``) with the same labels, if all binary columns are so.
+
+    None beside a column called like labels that has the same ones: those that the raters agreed on.
+    """
+    numbered = {name: cells for name, cells in columns.of_kind("names", "binary").items() if _BY_NUMBER.fullmatch(name)}
+    called_final = {name: cells for name, cells in columns.of_kind("names").items() if _CHOICES.search(name.casefold())}
+    has_final = any(_same_labels({**numbered, name: cells}, "choice") for name, cells in called_final.items())
+    if has_final or not numbered.keys() >= set(columns.labels):
+        return None
+    return _same_labels(numbered, "choice")
+
+
+def _labels(columns: _Candidates) -> _Suggestion | None:
+    """Return the binary columns. One with 1 in every row is a label beside others, unless its name has another use."""
+    if not columns.labels:
+        return None
+    constant = [
         name
-        for name, kind in kinds.items()
-        if (kind in ("names", "rating") or (kind == "list" and not _parts_recur(cells[name])))
-        and _has_few_values(cells[name], _MAX_CHOICES)
+        for name in columns.constant
+        if not (_METADATA.search(name.casefold()) or RATER.fullmatch(name) or _is_named_like_id(name))
     ]
-    labels_of_raters = {source.column: source.label for source in _by_rater(choices)}
-    own_names = {name: _PERSON_SUFFIX.sub("", labels_of_raters.get(name, name)) for name in choices}
-    named = [name for name in choices if _CHOICES.search(own_names[name].casefold())]
-    nameless = [name for name in choices if _NAMELESS.fullmatch(name)]
-    choices = named or [name for name in nameless if len({*map(as_text, cells[name])}) <= len(cells[name]) / 2]
-    if choices:
-        sources = _first_by_rater(choices, "choice")
-        return sources, f"{_columns_are(sources)} gold: one of few labels."
-    if dimensions := _dimensions(cells, kinds):
-        names = format_count(len(dimensions), "dimension")
-        return tuple(map(GoldSource, dimensions)), f"Ratings of {names}: columns of numbers on the same scale."
-    of_people = {name: cells[name] for name, kind in kinds.items() if kind == "list" and _OF_PERSON.fullmatch(name)}
-    if sources := _labels_of_raters(
-        {name: column for name, column in of_people.items() if _parts_recur(column)}, "list"
-    ):
-        return sources, f"{_columns_are(sources)} gold: lists of the same labels by {len(sources)} raters."
-    return (), "No column looks like gold."
+    sources = tuple(map(GoldSource, (*columns.labels, *constant)))
+    decides = any(parse_binary(cell) is not None for name in columns.labels for cell in columns.cells[name])
+    form = "columns of 1 and 0, or yes and no" if decides else "columns of marks and empty cells"
+    in_every_row = f" {_columns_are(sources[len(columns.labels) :])} 1 in every row." if constant else ""
+    return sources, f"Gold for {format_count(len(sources), 'label')}: {form}.{in_every_row}"
 
 
-def _labels_of_raters(cells: Mapping[str, tuple[Any, ...]], kind: GoldKind) -> tuple[GoldSource, ...]:
+def _choices(columns: _Candidates) -> _Suggestion | None:
+    """Return the first column of few values called like labels, else one without a name, and those of other raters."""
+    few = [
+        name
+        for name, column in columns.of_kind("names", "rating", "list").items()
+        if (columns.kinds[name] != "list" or not _parts_recur(column)) and _has_few_values(column, _MAX_CHOICES)
+    ]
+    label_of = {source.column: source.label for source in _by_rater(few)}
+    own_names = {name: _PERSON_SUFFIX.sub("", label_of.get(name, name)) for name in few}
+    named = [name for name, own_name in own_names.items() if _CHOICES.search(own_name.casefold())]
+    nameless = [name for name in few if _NAMELESS.fullmatch(name)]
+    recurring = [name for name in nameless if len({*map(as_text, columns.cells[name])}) <= len(columns.cells[name]) / 2]
+    if not (found := named or recurring):
+        return None
+    sources = _first_by_rater(found, "choice")
+    return sources, f"{_columns_are(sources)} gold: one of few labels."
+
+
+def _ratings(columns: _Candidates) -> _Suggestion | None:
+    """Return the columns of ratings on a common scale, of at most 0 to 10; a single one may be a count or an age."""
+    by_maximum: dict[float, list[str]] = {}
+    for name, column in columns.of_kind("rating").items():
+        ratings = {rating for cell in column if (rating := parse_rating(cell)) is not None}
+        if len(ratings) > 2 and min(ratings) >= 0 and max(ratings) in range(3, 11):
+            by_maximum.setdefault(max(ratings), []).append(name)
+    dimensions = max(by_maximum.values(), key=len, default=[])
+    if len(dimensions) < 2:
+        return None
+    names = format_count(len(dimensions), "dimension")
+    return tuple(map(GoldSource, dimensions)), f"Ratings of {names}: columns of numbers on the same scale."
+
+
+def _lists_by_rater(columns: _Candidates) -> _Suggestion | None:
+    """Return lists of the same labels in columns called like raters (``coder_anna``)."""
+    lists = {name: cells for name, cells in columns.of_kind("list").items() if _OF_PERSON.fullmatch(name)}
+    return _same_labels({name: cells for name, cells in lists.items() if _parts_recur(cells)}, "list")
+
+
+_RULES = (_labels_by_rater, _ratings_by_rater, _lists, _choices_by_rater, _labels, _choices, _ratings, _lists_by_rater)
+"""Rules for gold without a codebook, in order of precedence. Each returns None for columns that it does not fit."""
+
+
+def _same_labels(cells: Mapping[str, tuple[Any, ...]], kind: GoldKind) -> _Suggestion | None:
     """Return the columns, which are named like raters, if there are several and they have most names in common."""
     listed = {
         name: [normalise(label) for cell in column for label in split_list(cell)]
         for name, column in cells.items()
         if _has_few_values(column, _MAX_CHOICES)
     }
-    common = set.intersection(*map(set, listed.values())) if listed else set()
-    shared = all(sum(label in common for label in labels) >= _SHARED * len(labels) for labels in listed.values())
-    return tuple(GoldSource(name, kind, rater=name) for name in listed) if shared and len(listed) > 1 else ()
-
-
-def _dimensions(cells: Mapping[str, tuple[Any, ...]], kinds: Mapping[str, str]) -> list[str]:
-    """Return the columns of ratings on a common scale, of at most 0 to 10; a single one may be a count or an age."""
-    by_maximum: dict[float, list[str]] = {}
-    for name in (name for name, kind in kinds.items() if kind == "rating"):
-        ratings = {rating for cell in cells[name] if (rating := parse_rating(cell)) is not None}
-        if len(ratings) > 2 and min(ratings) >= 0 and max(ratings) in range(3, 11):
-            by_maximum.setdefault(max(ratings), []).append(name)
-    largest = max(by_maximum.values(), key=len, default=[])
-    return largest if len(largest) > 1 else []
+    if len(listed) < 2:
+        return None
+    common = set.intersection(*map(set, listed.values()))
+    if any(sum(label in common for label in labels) < _SHARED * len(labels) for labels in listed.values()):
+        return None
+    sources = tuple(GoldSource(name, kind, rater=name) for name in listed)
+    form = "lists of the same labels" if kind == "list" else "the same labels"
+    return sources, f"{_columns_are(sources)} gold: {form} by {len(sources)} raters."
 
 
 def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
