@@ -305,7 +305,7 @@ def _draw_step(session: ProjectSession, page: str, drawn: guided_path.Overview) 
 
 
 def _next_words(overview: guided_path.Overview, page: str) -> tuple[str, str]:
-    """Return the heading of the card, and what it says about the next step."""
+    """Return the heading and the text of the card of the next step."""
     step = overview.next
     if step is None:
         return "All steps done", "Compare runs, improve definitions, or export the results."

@@ -109,7 +109,7 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
 
 
 def _usual_figures(rows: Sequence[LeaderboardRow]) -> list[str]:
-    """Return the figures that are shown by default: without those that say nothing about these runs."""
+    """Return the figures that are shown by default, without those that add nothing for these runs."""
     usual = list(table.DEFAULT_FIGURES)
     if not any(row.report is not None and row.report.excluded for row in rows):
         usual.remove("strict")  # it equals the score
