@@ -11,6 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain, count, islice, zip_longest
 from typing import Any, TypeAlias
 
@@ -475,8 +476,18 @@ def table_of_objects(
     return rows.table(name, format, columns, tuple(data.values()), encoding=encoding, notes=all_notes)
 
 
-Choices: TypeAlias = dict[tuple[str, str], list[Any]]
-"""Chosen values of one annotation by control and type of the control."""
+_Control: TypeAlias = tuple[str, str]
+"""Name and type of a control of Label Studio."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Annotation:
+    """The answers of one person to a task of Label Studio."""
+
+    person: str
+    answers: Mapping[_Control, list[Any]]
+    undecided: Sequence[str]
+    """Labels that have no value, unless they were chosen later."""
 
 
 def is_task(value: Any) -> bool:
@@ -503,48 +514,68 @@ def task_rows(tasks: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], tu
     free = (number for number in count(1) if str(number) not in users)
     reviewers: defaultdict[str, int] = defaultdict(lambda: next(free))
     left_out: Counter[str] = Counter()
-    answers = [[*_annotations(task, reviewers, left_out)] for task in tasks]
-    all_answers = [answer for task_answers in answers for _, answer, _ in task_answers]
-    has_undecided = any(undecided for task_answers in answers for _, _, undecided in task_answers)
-    predictions = [task["predictions"] for task in tasks if isinstance(task.get("predictions"), list)]
-    offered = [
-        answer for some in predictions for _, answer, _ in _annotations({"annotations": some}, reviewers, Counter())
-    ]
+    annotations = [[*_annotations(task, reviewers, left_out)] for task in tasks]
+    predictions = [{"annotations": task["predictions"]} for task in tasks if isinstance(task.get("predictions"), list)]
+    offered = [prediction for task in predictions for prediction in _annotations(task, reviewers, Counter())]
     metas = [task["meta"] for task in tasks if isinstance(task.get("meta"), dict)]
     labels = dict.fromkeys(label for meta in metas for label in _all(str, meta.get("labels")))  # Moot wrote them
-    multiple: dict[tuple[str, str], list[Any]] = {}
-    for control in dict.fromkeys(chain.from_iterable(all_answers)):
-        choices = dict.fromkeys(choice for answer in (*all_answers, *offered) for choice in answer.get(control, []))
-        has_all_labels = bool(labels) and labels.keys() >= choices.keys()
-        has_several = any(len(answer.get(control, [])) > 1 for answer in all_answers)
-        if control[1] == "choices" and (has_undecided or has_all_labels or has_several):
-            multiple[control] = [*(choices | labels if has_all_labels else choices)]
-    common = {choice for choice, times in Counter(chain.from_iterable(multiple.values())).items() if times > 1}
-    several_people = len({person for task_answers in answers for person, _, _ in task_answers}) > 1
+    columns = _columns_of_choices([*chain.from_iterable(annotations)], offered, labels)
+    people = [{annotation.person for annotation in of_task} for of_task in annotations]
+    several_people = len(set().union(*people)) > 1
     data_names = {name for task in tasks for name in task["data"]}
     used_names = data_names | {"id"}
     rows = [task["data"] | ({"id": task["id"]} if "id" in task and "id" not in data_names else {}) for task in tasks]
-    for row, task_answers in zip(rows, answers, strict=True):
-        for person, answer, undecided in task_answers:
-            gold: dict[str, Any] = {
-                f"{control[0]}_{choice}" if choice in common else choice: (
-                    1 if choice in answer.get(control, []) else None if choice in undecided else 0
-                )
-                for control, choices in multiple.items()
-                if control in answer or not answer
-                for choice in choices
-            }
-            gold |= {control[0]: chosen[0] for control, chosen in answer.items() if control not in multiple and chosen}
-            for name, value in gold.items():
-                column = f"{name}_r{person}" if several_people else name
+    for row, of_task in zip(rows, annotations, strict=True):
+        for annotation in of_task:
+            for name, value in _gold_of(annotation, columns).items():
+                column = f"{name}_r{annotation.person}" if several_people else name
                 row[f"{column}_annotated" if column in used_names else column] = value
-    repeated = sum(len(task_answers) - len({person for person, _, _ in task_answers}) for task_answers in answers)
+    repeated = sum(map(len, annotations)) - sum(map(len, people))
     types = ", ".join(f"{kind} ({number:,})" for kind, number in left_out.items())
     return rows, (
         "The rows are the tasks of Label Studio, with one column for each label.",
         f"Of several annotations of a task by the same person, the last counts ({repeated:,})." if repeated else "",
         f"Left out, because these types of answers are not read: {clip(types, 200)}." if types else "",
     )
+
+
+def _columns_of_choices(
+    annotations: Sequence[_Annotation], offered: Sequence[_Annotation], labels: dict[str, None]
+) -> dict[_Control, dict[Any, Any]]:
+    """Return the name of the column of each choice, for the controls that get a column per choice.
+
+    ``offered`` are predictions, and ``labels`` those in ``meta`` of Moot's tasks.
+    """
+    has_undecided = any(annotation.undecided for annotation in annotations)
+    choices_of: dict[_Control, list[Any]] = {}
+    for control in dict.fromkeys(chain.from_iterable(annotation.answers for annotation in annotations)):
+        if control[1] != "choices":
+            continue
+        chosen = [annotation.answers.get(control, []) for annotation in annotations]
+        choices = dict.fromkeys(chain(*chosen, *(prediction.answers.get(control, []) for prediction in offered)))
+        has_all_labels = bool(labels) and labels.keys() >= choices.keys()
+        if has_undecided or has_all_labels or any(len(answer) > 1 for answer in chosen):
+            choices_of[control] = [*(choices | labels if has_all_labels else choices)]
+    times = Counter(chain.from_iterable(choices_of.values()))
+    return {
+        control: {choice: f"{control[0]}_{choice}" if times[choice] > 1 else choice for choice in choices}
+        for control, choices in choices_of.items()
+    }
+
+
+def _gold_of(annotation: _Annotation, columns: Mapping[_Control, Mapping[Any, Any]]) -> dict[Any, Any]:
+    """Return the values of an annotation by column; ``columns`` are those of choices."""
+    gold: dict[Any, Any] = {}
+    for control, names in columns.items():
+        if annotation.answers and control not in annotation.answers:
+            continue  # perhaps it was not shown
+        chosen = annotation.answers.get(control, [])
+        for choice, name in names.items():
+            gold[name] = 1 if choice in chosen else None if choice in annotation.undecided else 0
+    for control, chosen in annotation.answers.items():
+        if control not in columns and chosen:
+            gold[control[0]] = chosen[0]
+    return gold
 
 
 def _user(annotation: Any) -> str:
@@ -556,8 +587,8 @@ def _user(annotation: Any) -> str:
 
 def _annotations(
     task: Mapping[str, Any], reviewers: defaultdict[str, int], left_out: Counter[str]
-) -> Iterator[tuple[str, Choices, Sequence[str]]]:
-    """Yield the people who annotated a task, each with the answers and the labels that are undecided.
+) -> Iterator[_Annotation]:
+    """Yield the annotations of a task.
 
     ``reviewers`` are numbers by name, and ``left_out`` counts the types of answers that are not read; this function
     extends both. Moot's own tasks name the reviewer in the ``meta`` of each result, because Label Studio sets
@@ -572,22 +603,29 @@ def _annotations(
     for number, annotation in enumerate(annotations, 1):
         if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
             continue
+        results = annotation["result"] if isinstance(annotation.get("result"), list) else []
         person, name = _user(annotation), names[number - 1] if names else None
-        answers: Choices = {}
-        results = annotation.get("result")
-        for result in results if isinstance(results, list) else ():
+        for result in results:
             match result:
                 case {"meta": {"reviewer": str(reviewer)}}:
                     person, name = "", reviewer
-            match result:
-                case {"value": {"start": _}}:
-                    continue
-                case {"type": "choices" | "number" | "rating" as kind, "value": {**value}} if kind in value:
-                    content = value[kind]
-                    answers[str(result.get("from_name", kind)), kind] = [
-                        item if isinstance(item, int | float) else str(item)
-                        for item in (content if isinstance(content, list) else [content])
-                    ]
-                case {"type": kind} if kind not in ("choices", "number", "rating"):
-                    left_out[str(kind)] += 1
-        yield person or str(number if name is None else reviewers[str(name)]), answers, undecided.get(number, ())
+        person = person or str(number if name is None else reviewers[str(name)])
+        yield _Annotation(person, _answers(results, left_out), undecided.get(number, ()))
+
+
+def _answers(results: Iterable[Any], left_out: Counter[str]) -> dict[_Control, list[Any]]:
+    """Return the answers in the results of an annotation. Extends ``left_out``, the types of answers not read."""
+    answers: dict[_Control, list[Any]] = {}
+    for result in results:
+        match result:
+            case {"value": {"start": _}}:
+                continue
+            case {"type": "choices" | "number" | "rating" as kind, "value": {**value}} if kind in value:
+                items = value[kind]
+                answers[str(result.get("from_name", kind)), kind] = [
+                    item if isinstance(item, int | float) else str(item)
+                    for item in (items if isinstance(items, list) else [items])
+                ]
+            case {"type": kind} if kind not in ("choices", "number", "rating"):
+                left_out[str(kind)] += 1
+    return answers
