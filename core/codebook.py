@@ -405,7 +405,7 @@ def parse_codebook(
             raise CodebookError(f"{source}: label {number}: {problem}.", "Correct it and try again.")
     codes = [label.code for label in codebook.labels if label.code is not None]
     if repeated := {code for code in codes if codes.count(code) > 1}:
-        raise CodebookError(f"{source}: two labels have the same code: {min(repeated):g}.", "Change one of them.")
+        raise CodebookError(f"{source}: two labels have the same code: {min(repeated)}.", "Change one of them.")
     return codebook
 
 

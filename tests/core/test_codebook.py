@@ -38,7 +38,7 @@ def test_yaml_round_trip_keeps_the_codebook(codebook: Codebook) -> None:
         ("labels: [Food]", "label 1: expected fields, such as {name: Food}"),
         ("labels: [{name: }]", "label 1 > name: this field is required"),
         ("labels: [{name: Food}]\nlabels: [{name: Staff}]", "line 2: the key 'labels' is repeated"),
-        ("labels: [{name: Yes, code: 1}, {name: No, code: 1.0}]", "two labels have the same code: 1"),
+        ("labels: [{name: Yes, code: 1000001}, {name: No, code: 1000001.0}]", "two labels have the same code: 1000001"),
         ("kind: essay", "kind"),
         ("labels: [{name: a, id: x}, {name: b, id: x}]", "same id"),
         ("- just\n- a list", "expected name, kind, unit and labels, found a list"),

@@ -287,7 +287,7 @@ def change_label(codebook: Codebook, label_id: str, **fields: Any) -> Codebook:
     if (code := fields.get("code")) is not None:
         for other in codebook.labels:
             if other.id != label_id and other.code == code:
-                raise CodebookError(f"The label '{other.name}' already has the code {code:g}.", "Choose another code.")
+                raise CodebookError(f"The label '{other.name}' already has the code {code}.", "Choose another code.")
     changed = label.model_dump() | fields
     return _with_labels(codebook, [changed if other.id == label_id else other for other in codebook.labels])
 
