@@ -41,7 +41,7 @@ _OUTPUT = re.compile(r"\W*max_\w*tokens\W* must be", re.IGNORECASE)
 _CUT = re.compile(r"output limit was reached|try again with (a )?higher max_tokens", re.IGNORECASE)
 _QUOTA = re.compile(
     r"exceeded your (current )?quota|billing|credit balance|payment required|spending limit|in good standing|"
-    r"\b(insufficient|not[ _]enough|out of|any)[ _](\w+[ _])?(quota|balance|credit|fund)|budget_exceeded|"
+    r"any credits|\b(insufficient|not[ _]enough|out of)[ _](\w+[ _])?(quota|balance|credit|fund)|budget_exceeded|"
     r"(quota|balance|credits?|funds?) (is |are )?(insufficient|not enough|used up|exhausted)|API usage limit|"
     r"(session|hourly|daily|weekly|monthly) (\w+ )?(allocation|limit|quota)|\bper[- ]day\b|(余额|额度)不足",
     re.IGNORECASE,

@@ -475,6 +475,8 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (400, {"detail": "Server is pinned to '/models/tiny'; requested 'm'."}, errors.NoSuchModel),  # transformers serve
         (400, {"object": "error", "message": "Only tiny allowed now, your model m", "code": 40301}, errors.NoSuchModel),  # FastChat
         (400, {"message": "The provided model identifier is invalid."}, errors.NoSuchModel),
+        (422, {"detail": [{"msg": "Extra inputs are not permitted", "input": {"content": "We did not get any credit."}}]},
+         errors.BadRequest),
         (403, error_body("user quota is not enough (request id: 2024)", code="insufficient_user_quota"), errors.QuotaSpent),  # One API
         (403, {"code": "INSUFFICIENT_BALANCE", "message": "Insufficient account balance"}, errors.QuotaSpent),
         (403, {"code": 30001, "message": "Sorry, your account balance is insufficient", "data": None}, errors.QuotaSpent),
