@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -420,38 +420,47 @@ def _results(columns: Sequence[str]) -> frozenset[str]:
 
 def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> list[GoldSource]:
     """Return columns named like a label, or like a label and a rater; each belongs to the longest label that fits."""
-    good = parse_rating if codebook.kind == "rating" else parse_binary
-    fitting = []
-    for column, values in cells.items():
-        filled = [cell for cell in values if not is_blank(cell)]
-        is_mark = has_only_crosses(filled) or has_only_own_name(column, filled)
-        if is_mark or sum(good(cell) is not None for cell in filled) >= max(_MIN_FITTING * len(filled), 1):
-            fitting.append(column)
+    fitting = [name for name, column in cells.items() if _has_values(name, column, codebook.kind)]
     index = LabelIndex(codebook)
     sources = {(source.label, source.rater): source for source in index.sources(fitting)}
-    spellings = [(normalise, {normalise(name): name for name in codebook.names})]
+    spellings: _Spellings = [(normalise, {normalise(name): name for name in codebook.names})]
     spellings.append((words_of, {words: label.name for words, label in index.by_words.items()}))
-    for column in (column for column in fitting if index.find_name(column) is None):
-        for fold, names in spellings:
-            folded = fold(column)
-            keys = [key for key in names if folded.startswith(key) and folded[len(key)] in "_-@. :"]
-            if keys:
-                key = max(keys, key=len)
-                rater = column[len(column) - len(folded) + len(key) :].lstrip("_-@. :") or GOLD_RATER
-                if not _is_predicted(rater):
-                    sources.setdefault((names[key], rater), GoldSource(column, "label", names[key], rater))
-                break
-            first = _RATER_FIRST.fullmatch(column)
-            if first is not None and (key := fold(first["label"])) in names:
-                sources.setdefault(
-                    (names[key], first["rater"]), GoldSource(column, "label", names[key], first["rater"])
-                )
-                break
+    for column in fitting:
+        if index.find_name(column) is None and (found := _label_and_rater(column, spellings)):
+            sources.setdefault(found, GoldSource(column, "label", *found))
     without_rater = [source for source in sources.values() if source.rater == GOLD_RATER]
     rated = Counter(source.rater for source in sources.values())
     # a suffix of only one label is not a rater
     least = max(2 if len(codebook.labels) > 1 else 1, max(rated.values(), default=0) / 2)
     return without_rater or [source for source in sources.values() if rated[source.rater] >= least]
+
+
+def _has_values(name: str, column: Sequence[Any], kind: Kind) -> bool:
+    """Return True for a column of marks, or of ratings or of present and absent, as the kind of the codebook needs."""
+    filled = [cell for cell in column if not is_blank(cell)]
+    if has_only_crosses(filled) or has_only_own_name(name, filled):
+        return True
+    parse = parse_rating if kind == "rating" else parse_binary
+    return sum(parse(cell) is not None for cell in filled) >= max(_MIN_FITTING * len(filled), 1)
+
+
+_Spellings: TypeAlias = list[tuple[Callable[[str], str], dict[str, str]]]
+"""Functions that fold names for comparison, each with the names of labels by their folded form."""
+
+
+def _label_and_rater(column: str, spellings: _Spellings) -> tuple[str, str] | None:
+    """Return the label and the rater in the name of a column that is not a label itself; None for other names."""
+    for fold, names in spellings:
+        folded = fold(column)
+        keys = [key for key in names if folded.startswith(key) and folded[len(key)] in "_-@. :"]
+        if keys:
+            key = max(keys, key=len)
+            rater = column[len(column) - len(folded) + len(key) :].lstrip("_-@. :") or GOLD_RATER
+            return None if _is_predicted(rater) else (names[key], rater)
+        first = _RATER_FIRST.fullmatch(column)
+        if first is not None and (key := fold(first["label"])) in names:
+            return names[key], first["rater"]
+    return None
 
 
 _Suggestion: TypeAlias = tuple[tuple[GoldSource, ...], str]
