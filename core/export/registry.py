@@ -140,9 +140,8 @@ def write(format: str, items: Iterable[Any], codebook: Codebook, columns: Shared
             path.mkdir(exist_ok=True)
             target.parent.mkdir(parents=True, exist_ok=True)
         except FileExistsError as error:
-            raise ExportError(
-                f"{path} is a file.", f"{export_format.name} writes a folder: name another one."
-            ) from error
+            problem, remedy = f"{error.filename} is a file.", f"{export_format.name} writes a folder: name another one."
+            raise ExportError(problem, remedy) from error
         except OSError as error:
             raise _export_error(error, path) from error
     summary = Summary(columns)

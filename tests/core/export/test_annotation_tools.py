@@ -308,7 +308,8 @@ def test_folder_export_replaces_only_a_readme_that_moot_wrote(tmp_path: Path) ->
 
 
 def test_folder_export_does_not_replace_a_file(tmp_path: Path) -> None:
-    (tmp_path / "set").write_text("mine", "utf-8")
-    with pytest.raises(ExportError, match="set is a file"):
-        write("huggingface", [row()], ASPECTS, columns_of([row()]), tmp_path / "set")
-    assert (tmp_path / "set").read_text("utf-8") == "mine"
+    (tmp_path / "data").write_text("mine", "utf-8")
+    for path in (tmp_path / "data", tmp_path):  # a file in the place of the folder, and in that of one in it
+        with pytest.raises(ExportError, match="data is a file"):
+            write("huggingface", [row()], ASPECTS, columns_of([row()]), path)
+    assert (tmp_path / "data").read_text("utf-8") == "mine"
