@@ -171,40 +171,52 @@ class _DocumentBuilder:
         """Add the row at a position of the table."""
         id, texts = self._ids[row], self._texts[row]
         earlier = self._documents.get(id)
-        is_gold = self._files[row] in self._files_of_gold
-        has_same_text = earlier is not None and _fold_spaces(self._texts[self._rows[id]]) == _fold_spaces(texts)
-        if earlier is not None and (is_gold or has_same_text):
-            rater = self._raters[row] if self._raters else self._files[row]
-            is_first = bool(self._raters or is_gold) and (rater, id) not in self._rated
-            if self._merge_gold(earlier, row, is_first=is_first):
-                self._rated.add((rater, id))
-                return
-        text = texts[0].strip()
+        if earlier is not None and self._adds_to(earlier, row):
+            return
         is_empty = not self.has_text(row)
         repeated = None if is_empty else self._document_of_texts.get(texts)
         self._empty_texts += is_empty
         self._duplicate_texts += repeated is not None
         if not id:
-            reason = f"no id in column '{self._mapping.id}'"
-        elif earlier is not None and is_gold:
-            reason = f"the id '{clip(id, 80)}' is repeated in {self._files[row]}"
+            self._reject(row, f"no id in column '{self._mapping.id}'")
         elif earlier is not None:
-            reason = f"the id '{clip(id, 80)}' is already used by {self._row_name(earlier)}"
-            if not has_same_text:
-                reason += ", with another text"
-            elif self._mapping.rater is not None:
-                reason += f", also by rater '{clip(self._raters[row], 80)}'"
-            else:
-                reason += " (choose a rater column if several raters labelled the same texts)"
+            self._reject(row, self._describe_repeated_id(earlier, row))
         elif is_empty and not self._keep_empties:
-            reason = f"no text in column '{self._mapping.text}'{f', only {text}' if text else ''}"
-        elif repeated is not None and not self._keep_duplicates:
-            if self._merge_gold(repeated, row, is_first=False):
-                return
-            reason = f"the same text as {self._row_name(repeated)}"
-        else:
+            text = texts[0].strip()
+            self._reject(row, f"no text in column '{self._mapping.text}'{f', only {text}' if text else ''}")
+        elif repeated is None or self._keep_duplicates:
             self._append(row)
-            return
+        elif not self._merge_gold(repeated, row, is_first=False):
+            self._reject(row, f"the same text as {self._row_name(repeated)}")
+
+    def _adds_to(self, earlier: Document, row: int) -> bool:
+        """Add the gold of a row with the id of an earlier document. Return True if the row is part of the document."""
+        is_gold = self._files[row] in self._files_of_gold
+        if not is_gold and not self._has_same_text(earlier, row):
+            return False
+        rater = self._raters[row] if self._raters else self._files[row]
+        is_first = bool(self._raters or is_gold) and (rater, earlier.id) not in self._rated
+        is_merged = self._merge_gold(earlier, row, is_first=is_first)
+        if is_merged:
+            self._rated.add((rater, earlier.id))
+        return is_merged
+
+    def _has_same_text(self, document: Document, row: int) -> bool:
+        return _fold_spaces(self._texts[self._rows[document.id]]) == _fold_spaces(self._texts[row])
+
+    def _describe_repeated_id(self, earlier: Document, row: int) -> str:
+        """Return why a row with the id of an earlier document is rejected."""
+        id = clip(earlier.id, 80)
+        if self._files[row] in self._files_of_gold:
+            return f"the id '{id}' is repeated in {self._files[row]}"
+        used = f"the id '{id}' is already used by {self._row_name(earlier)}"
+        if not self._has_same_text(earlier, row):
+            return f"{used}, with another text"
+        if self._mapping.rater is not None:
+            return f"{used}, also by rater '{clip(self._raters[row], 80)}'"
+        return f"{used} (choose a rater column if several raters labelled the same texts)"
+
+    def _reject(self, row: int, reason: str) -> None:
         reason = f"{self._files[row]}: {reason}" if self._table.file_column else reason
         raw = _raw(cells[row] for cells in self._table.data)
         self._rejected.append(Rejected(self._table.line_numbers[row], reason, raw))
