@@ -281,39 +281,38 @@ def _columns_of_people(name: str, cells: tuple[Any, ...]) -> dict[str, tuple[Any
     lists = [cell if isinstance(cell, list) else [] for cell in cells]
     first = next(chain.from_iterable(lists), None)
     person = rater_key(first) if isinstance(first, dict) else None
-    entries = list(chain.from_iterable(lists)) if person is not None else []
-    if person is None or not all(isinstance(entry, dict) and person in entry for entry in entries):
+    if person is None:
         return {}
-    names = dict.fromkeys(key for entry in entries for key in entry)
-    keys = [key for key in names if key not in (person, "status")]
+    entries = list(chain.from_iterable(lists))
+    if not all(isinstance(entry, dict) and person in entry for entry in entries):
+        return {}
+    keys = [key for key in dict.fromkeys(chain.from_iterable(entries)) if key not in (person, "status")]
     people = dict.fromkeys(str(entry[person]) for entry in entries)
     are_numbered = all(map(str.isdecimal, people))
     order = {rater: rater if are_numbered else str(number) for number, rater in enumerate(people, 1)}
-    by_name: dict[str, dict[str, dict[int, list[Any]]]] = {}
+    given: dict[str, list[Any]] = {}
+    """The values of all people by the name of their column."""
+    by_person: dict[tuple[str, str], dict[int, list[Any]]] = {}
+    """Those of one person by row."""
     for row, entries_of_row in enumerate(lists):
         for index, entry in enumerate(entries_of_row, 1):
             if entry.get("status") in ("draft", "discarded"):
                 continue
             number = str(index) if len(people) > MAX_INNER else order[str(entry[person])]
-            own_name = entry.get("question_name") or name.rpartition(".")[2]
             for key in keys if "question_name" not in entry else ("value",):
-                columns_of_name = by_name.setdefault(own_name if key == "value" else f"{name}.{key}", {})
-                columns_of_name.setdefault(number, {}).setdefault(row, []).append(entry.get(key))
-    columns = {
-        f"{own_name}_r{number}": column
-        for own_name, columns_of_name in by_name.items()
-        if _may_be_labels(
-            [value for column in columns_of_name.values() for values in column.values() for value in values]
-        )
-        for number, column in columns_of_name.items()
+                own_name = entry.get("question_name") or name.rpartition(".")[2]
+                column = own_name if key == "value" else f"{name}.{key}"
+                given.setdefault(column, []).append(entry.get(key))
+                by_person.setdefault((column, number), {}).setdefault(row, []).append(entry.get(key))
+    labels = {column for column, values in given.items() if _may_be_labels(values)}
+    columns: dict[str, dict[int, Any]] = {
+        f"{column}_r{number}": rows for (column, number), rows in by_person.items() if column in labels
     }
     if len(columns) > MAX_COLUMNS_OF_PEOPLE:
         return {}
-    one_each = all(len(values) < 2 for column in columns.values() for values in column.values())
-    return {
-        column: tuple(rows[row][0] if one_each and row in rows else rows.get(row) for row in range(len(cells)))
-        for column, rows in sorted(columns.items())
-    }
+    if all(len(values) == 1 for rows in columns.values() for values in rows.values()):
+        columns = {column: {row: value for row, (value,) in rows.items()} for column, rows in columns.items()}
+    return {column: tuple(map(rows.get, range(len(cells)))) for column, rows in sorted(columns.items())}
 
 
 def _named_responses(cell: Any) -> Any:
