@@ -76,29 +76,20 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     None), and empty cells None. UsageError lists the sheets if none has that name. InputError for a file that is not a
     workbook, is protected, or has no rows.
     """
-    name, max_rows = source.name, source.max_rows
+    name = source.name
     _check_size(source.stream, name)
     stream, file_notes = _with_left_out_parts(source.stream)
-    names, sheet_name, rows = _open(replace(source, stream=stream))
-    sheet_rows: list[list[Any]] = []
-    lines: list[int] = []
-    for line, row in rows:
-        if all(cell == "" for cell in row):
-            continue
-        sheet_rows.append([_cell(value) for value in row])
-        lines.append(line)
-        if not line & 0xFFF:
-            source.progress(0.5)
-        if max_rows is not None and len(sheet_rows) >= max_rows + HEADER_ROWS:
-            break
-    if not sheet_rows:
+    names, sheet_name, numbered_rows = _open(replace(source, stream=stream))
+    lines, rows = _filled_rows(numbered_rows, source)
+    if not rows:
         raise InputError(f"{name} is empty.", "Choose a sheet with a header and rows.")
     above_blank = {index for index, (line, below) in enumerate(itertools.pairwise(lines)) if below > line + 1}
-    header_index = header_row(sheet_rows[:HEADER_ROWS], above_blank)
-    header = sheet_rows[header_index]
-    first = header_index + 1 + further_headers(header, sheet_rows[header_index + 1 :])
+    header_index = header_row(rows[:HEADER_ROWS], above_blank)
+    titles, header, below = rows[:header_index], rows[header_index], rows[header_index + 1 :]
+    lower_headers = below[: further_headers(header, below)]
+    first = len(titles) + 1 + len(lower_headers)
     log: RowLog[list[Any]] = RowLog()
-    for line, row in list(zip(lines, sheet_rows, strict=True))[first:][:max_rows]:
+    for line, row in list(zip(lines, rows, strict=True))[first:][: source.max_rows]:
         if is_repeated_header(row, header):
             log.reject(line, REPEATED_HEADER, ", ".join(map(as_text, row)))
         else:
@@ -106,26 +97,51 @@ def read_sheet(source: TableSource, format: Format) -> Table:
     if not log.kept:
         raise InputError(f"Sheet '{sheet_name}' of {name} has a header but no rows.", "Add rows below it.")
     check_width(len(header), name)
-    header = names_with_options(header, sheet_rows[header_index + 1 : first])
+    column_names = names_with_options(header, lower_headers)
     data = [tuple(None if cell == "" else cell for cell in column) for column in zip(*log.kept, strict=True)]
-    if EXPORT_COLUMNS.issubset(header):  # spreadsheet programs keep the apostrophes in the csv that Moot wrote
-        header = [*map(_unescaped, header)]
+    if EXPORT_COLUMNS.issubset(column_names):  # spreadsheet programs keep the apostrophes in the csv that Moot wrote
+        column_names = [*map(_unescaped, column_names)]
         data = [tuple(map(_unescaped, cells)) for cells in data]
-    used = [index for index, title in enumerate(header) if title != "" or any(cell is not None for cell in data[index])]
-    columns, notes = clean_columns([header[index] for index in used])
+    used = [
+        (title, cells)
+        for title, cells in zip(column_names, data, strict=True)
+        if title != "" or any(cell is not None for cell in cells)
+    ]
+    columns, name_notes = clean_columns([title for title, _ in used])
+    sheet_note = f"Sheet '{sheet_name}' was read; the file has {len(names)}: {', '.join(names)}."
     notes = (
-        *left_out_note(sheet_rows[:header_index]),
-        *left_out_note(sheet_rows[header_index + 1 : first], BELOW_HEADER),
-        *notes,
+        *((sheet_note,) if len(names) > 1 else ()),
+        *file_notes,
+        *left_out_note(titles),
+        *left_out_note(lower_headers, BELOW_HEADER),
+        *name_notes,
+        *(
+            f"Excel rounds numbers to 15 digits, and '{title}' has longer ones. As ids they must be text."
+            for title, (_, cells) in zip(columns, used, strict=True)
+            if any(isinstance(cell, int | float) and abs(cell) >= MAX_EXACT for cell in cells)
+        ),
     )
-    notes = (*file_notes, *notes)
-    if len(names) > 1:
-        notes = (f"Sheet '{sheet_name}' was read; the file has {len(names)}: {', '.join(names)}.", *notes)
-    cells = tuple(data[index] for index in used)
-    for title, column in zip(columns, cells, strict=True):
-        if any(isinstance(cell, int | float) and abs(cell) >= MAX_EXACT for cell in column):
-            notes += (f"Excel rounds numbers to 15 digits, and '{title}' has longer ones. As ids they must be text.",)
-    return log.table(name, format, columns, cells, notes=notes, sheets=names, sheet=sheet_name)
+    return log.table(
+        name, format, columns, tuple(cells for _, cells in used), notes=notes, sheets=names, sheet=sheet_name
+    )
+
+
+def _filled_rows(
+    numbered_rows: Iterator[tuple[int, list[Any]]], source: TableSource
+) -> tuple[list[int], list[list[Any]]]:
+    """Return the rows with a value up to ``max_rows`` below a header, after their numbers in the sheet."""
+    lines: list[int] = []
+    rows: list[list[Any]] = []
+    for line, row in numbered_rows:
+        if all(cell == "" for cell in row):
+            continue
+        lines.append(line)
+        rows.append([_cell(value) for value in row])
+        if not line & 0xFFF:
+            source.progress(0.5)
+        if source.max_rows is not None and len(rows) >= source.max_rows + HEADER_ROWS:
+            break
+    return lines, rows
 
 
 def _check_size(stream: BinaryIO, name: str) -> None:
