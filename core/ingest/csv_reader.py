@@ -20,7 +20,7 @@ import io
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import BinaryIO
@@ -189,10 +189,8 @@ def read_delimited(source: TableSource, decoding: Decoding, format: Format) -> T
     if not rows.read:
         raise InputError(f"{name} has a header ({clip(', '.join(columns), 200)}) but no rows.", "Add rows below it.")
     data, unescaped = _columns(rows.kept, len(columns))
-    if columns == ("text",) and all(labelled := [_FASTTEXT.fullmatch(cell) for cell in data[0]]):
-        columns = ("labels", "text")
-        labels = ("|".join(match[1].replace(_MARK, "").split()) for match in labelled if match)
-        data = (tuple(labels), tuple(match[2] for match in labelled if match))
+    if columns == ("text",) and (labels_and_texts := _labels_and_texts(data[0])):
+        columns, data = ("labels", "text"), labels_and_texts
     if unescaped:
         notes += (f"Cells with escaped formulas (an apostrophe before = + - @) that were unescaped: {unescaped:,}.",)
     return rows.table(
@@ -241,6 +239,14 @@ def _detect(source: TableSource, decoding: Decoding, format: Format) -> tuple[Di
         dialect = replace(dialect, unquoted=True)
     first_rows = _first_rows(head, dialect)
     return dialect, header, first_rows, header_row(first_rows, _rows_above_blank(head, dialect))
+
+
+def _labels_and_texts(lines: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the labels and the texts of the lines of a fastText file, empty for other lines."""
+    matches = [match for line in lines if (match := _FASTTEXT.fullmatch(line))]
+    if len(matches) < len(lines):
+        return ()
+    return tuple("|".join(match[1].replace(_MARK, "").split()) for match in matches), tuple(m[2] for m in matches)
 
 
 def _lines(source: TableSource, decoding: Decoding) -> Iterator[str]:
