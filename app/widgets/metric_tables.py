@@ -123,12 +123,12 @@ def undefined_agreement(scores: Scores, reference: str) -> list[str]:
     return [f"{join_names(names)}: {reason}." for names, reason in reasons if names]
 
 
-def dimension_table(scores: Scores) -> None:
-    """Draw all scores of each dimension of a rating, with intervals."""
+def dimension_table(scores: Scores, units: int) -> None:
+    """Draw all scores of each dimension of a rating, with intervals over so many independent documents or groups."""
     names, rows = scores.table(estimate_html)
     elements.table(["Dimension", *names], [[name, *cells] for name, cells in rows.items()])
-    if any(of_dimension.n < MIN_CORRELATED_UNITS for of_dimension in scores.labels.values()):
-        elements.line(f"Correlations of fewer than {MIN_CORRELATED_UNITS} documents have no interval.", "q")
+    if min([units, *(of_dimension.n for of_dimension in scores.labels.values())]) < MIN_CORRELATED_UNITS:
+        elements.line(f"Correlations of fewer than {MIN_CORRELATED_UNITS} documents or groups have no interval.", "q")
 
 
 def score_tables(scores: Scores) -> None:

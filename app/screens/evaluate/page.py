@@ -301,7 +301,7 @@ def _ratings(session: ProjectSession, evaluation: EvaluationReport) -> None:
     with layout.panel(
         "Scores per dimension", "bias above 0: higher than the reference", counted=basis, key="evaluate-table"
     ):
-        dimension_table(evaluation.scores)
+        dimension_table(evaluation.scores, evaluation.basis.units)
     _dimension_confusion(session, evaluation)
     labels = evaluation.scores.labels
     if evaluation.median is not None:

@@ -376,6 +376,18 @@ def test_ratings_are_shown_with_intervals_against_each_rater_and_the_median(sess
     assert f"{value}  ({low} to {high})" in shown
 
 
+def test_correlations_of_few_groups_state_why_they_have_no_interval(session, project):
+    ratings = {f"d{n}": {"c": n % 5 + 1} for n in range(12)}
+    project.store.documents.add(
+        Document(id, {"text": "t"}, gold={"gold": rating}, group=f"chat {n % 3}")
+        for n, (id, rating) in enumerate(ratings.items())
+    )
+    debates(project, RATING, {id: {} for id in ratings}, {id: (rating, rating) for id, rating in ratings.items()})
+    shown = texts(draw(session, "evaluate"))
+    assert "intervals over 3 independent groups" in shown
+    assert "Correlations of fewer than 10 documents or groups have no interval." in shown
+
+
 def test_run_of_a_classifier_without_other_documents_says_what_it_lacks(session, project, monkeypatch):
     sample_world.build(project)
     everything = session.store.documents.ids()
