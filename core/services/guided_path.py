@@ -12,6 +12,7 @@ from core.debate import protocols
 from core.formatting import format_count, join_names
 from core.runs import LEXICAL_MODEL, RoleModel, RunRow, State
 from core.services import prompt_templates
+from core.services.codebooks.codebook import codebook_status
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit, cached_while, review_revision
 from core.services.review import review_plan
@@ -192,19 +193,34 @@ def _data(session: ProjectSession, documents: int) -> PathStep:
 
 
 def _codebook(session: ProjectSession, *, uses_words: bool) -> PathStep:
-    """Return the codebook's step; ``uses_words`` is True if the built-in model will search for keywords."""
-    version = session.store.codebooks.latest()
-    draft = session.store.codebooks.draft() is not None
-    defined = version is not None and bool(version.codebook.labels)
-    words = "A draft that is not saved." if draft else "Define what to look for."
-    if version is not None and defined:
-        count = format_count(len(version.codebook.labels), label_noun(version.codebook.kind))
-        words = f"{count}, v{version.number}{', and a draft' if draft else ''}"
-        without = sum(not label.keywords for label in version.codebook.labels)
-        if uses_words and without and version.codebook.kind != "rating":
+    """Return the codebook's step; ``uses_words`` is True if the built-in model will search for keywords.
+
+    It is done if there is no draft and each label has more than a name. The guideline may define all ratings.
+    """
+    status = codebook_status(session)
+    book, saved = status.codebook, status.saved
+    bare = [
+        label for label in book.labels if not (label.description or label.include or label.exclude or label.keywords)
+    ]
+    if book.kind == "rating" and book.guideline:
+        bare = []
+    is_draft = session.store.codebooks.draft() is not None
+    words = "A draft that is not saved." if is_draft else "Define what to look for."
+    if saved is not None and saved.codebook.labels:
+        count = format_count(len(saved.codebook.labels), label_noun(saved.codebook.kind))
+        words = f"{count}, v{saved.number}{', and a draft that is not saved' if is_draft else ''}"
+        without = sum(not label.keywords for label in saved.codebook.labels)
+        if bare:
+            words += f"; {len(bare):,} without a definition"
+        elif uses_words and without and saved.codebook.kind != "rating":
             words += f"; {without:,} without keywords"
-    hint = "Name and describe each label, then press Save."
-    return PathStep("codebook", "codebook", "Codebook", _state(defined), words, "Define labels", hint)
+    save = f"Save as v{status.next_version}"
+    hint = f"Press {save} to use the changes in runs."
+    if bare or not book.labels:
+        hint = f"Give each label a description, examples or keywords, then press {save}."
+    action = save if is_draft and book.labels else "Define labels"
+    state, first = _state(bool(book.labels) and not bare and not is_draft), bare[0].id if bare else None
+    return PathStep("codebook", "codebook", "Codebook", state, words, action, hint, label_id=first)
 
 
 def _role_models(session: ProjectSession) -> list[RoleModel]:
@@ -320,9 +336,9 @@ def _whole_run(runs: _Runs, changed: str, *, reviewed: bool, is_outdated: bool) 
 def _accuracy(full_run: RunRow | None, missing: int, *, enough: bool) -> PathStep:
     done = full_run is not None and enough and not missing
     words = "Accuracy estimate of all documents." if done else "How many labels are correct, with an interval."
-    action = f"Review {missing:,} more" if full_run else "Review more"
+    action = f"Review about {missing:,} more" if full_run else "Review more"
     population = f"all documents of {full_run.title}" if full_run else "all documents"
-    hint = f"Submit documents in the order of the queue. About {missing:,} more give an estimate for {population}."
+    hint = f"Submit about {missing:,} more documents in the order of the queue. The estimate is for {population}."
     return PathStep("accuracy", "review", "Accuracy", _state(done), words, action, hint)
 
 
@@ -337,7 +353,7 @@ def _basis_of_reviews(session: ProjectSession, run: RunRow) -> Hashable:
 def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
     """Return about how many reviews in queue order are missing for the plan of a run, 0 if they are enough.
 
-    Without a plan, for an accuracy estimate.
+    Without a plan, for the accuracy estimate and the width of its interval that the Review page asks for.
     """
     if (plan := review_plan.current_plan(session, run)) is not None:
         status = review_plan.plan_status(session, run, plan)
@@ -345,8 +361,10 @@ def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
             return 0
         return max(1, min(plan.reviews, status.population) - status.drawn)
     estimate = estimate_accuracy(session, run)
-    if estimate.has_interval or estimate.reviewed >= estimate.documents:
+    if estimate.reviewed >= estimate.documents:
         return 0
+    if (needed := estimate.needed_reviews()) is not None:
+        return needed
     return max(1, min(estimate.missing or 1, estimate.documents - estimate.reviewed))
 
 

@@ -62,6 +62,10 @@ def test_a_new_user_reaches_an_accuracy_estimate(open_studio: OpenStudio, tmp_pa
     press(page, f"Import {SIZE}")
     page.get_by_text(f"{SIZE} documents imported").wait_for()
 
+    press(page, "Define labels")
+    page.get_by_label("Guideline for all labels").fill("1 is not at all, 5 is very.")
+    page.get_by_label("Guideline for all labels").press("Tab")
+    press(page, "Save as v2")
     press(page, "Run a pilot")
     pilot = page.get_by_role("spinbutton", name="Pilot")
     pilot.fill(str(PILOT))

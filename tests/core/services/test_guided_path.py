@@ -15,13 +15,21 @@ from core.services import guided_path, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.annotation_arrays import ranked_runs
 from core.services.project_session import ProjectSession
-from core.services.review import actions, review_plan
+from core.services.review import actions, queue, review_plan
+from core.services.review.accuracy_estimate import estimate_accuracy
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.runs import set_state
 from tests.core.services import sample_world
 from tests.core.services.sessions import annotate, decide
 from tests.core.store.helpers import make_settings, store_debate
+
+
+@pytest.fixture(autouse=True)
+def _defined_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    book = sample_world.CODEBOOK
+    labels = tuple(label.model_copy(update={"description": label.name.lower()}) for label in book.labels)
+    monkeypatch.setattr(sample_world, "CODEBOOK", book.model_copy(update={"labels": labels}))
 
 
 def next_of(session: ProjectSession) -> guided_path.PathStep:
@@ -39,7 +47,7 @@ def test_next_step_of_a_project(workspace: Workspace) -> None:
     session.store.documents.add([Document("a", {"text": "x"})])
     session.store.codebooks.save_draft(Codebook(name="begun"))
     assert guided_path.overview(session).steps[1].words == "A draft that is not saved."
-    session.store.codebooks.save(Codebook(labels=(Label(name="Food"),)))
+    session.store.codebooks.save(Codebook(labels=(Label(name="Food", description="Meals."),)))
     then = guided_path.overview(session)
     assert [step.state for step in then.steps] == ["done", "done", "done", "now", "later", "later", "later"]
     assert [step.words for step in then.steps][:3] == [
@@ -53,6 +61,38 @@ def test_next_step_of_a_project(workspace: Workspace) -> None:
     assert (step.state, step.words) == ("now", "A role has no model.")
     session.store.codebooks.save(Codebook(labels=(Label(name="Food", keywords=("meal",)),)))
     assert guided_path.overview(session).steps[1].words == "1 label, v2"
+
+
+def test_codebook_step_waits_for_definitions_and_for_the_draft(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "names")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    food, service = Label(name="Food", keywords=("meal",)), Label(name="Service")
+    session.store.codebooks.save(Codebook(labels=(food, service)))
+    step = next_of(session)
+    assert (step.name, step.action) == ("codebook", "Define labels")
+    assert step.words == "2 labels, v1; 1 without a definition"
+    assert step.hint == "Give each label a description, examples or keywords, then press Save as v2."
+    assert step.label_id == codebooks.codebook_status(session).codebook.labels[1].id
+    defined = Codebook(labels=(food, service.model_copy(update={"include": ("The waiter smiled.",)})))
+    session.store.codebooks.save_draft(defined)
+    step = next_of(session)
+    assert (step.name, step.action, step.hint) == (
+        "codebook",
+        "Save as v2",
+        "Press Save as v2 to use the changes in runs.",
+    )
+    session.store.codebooks.save(defined)
+    assert next_of(session).name == "pilot"
+
+
+def test_guideline_defines_the_dimensions_of_a_rating(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "ratings")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    book = Codebook(kind="rating", labels=(Label(name="Warmth"), Label(name="Fluency")))
+    session.store.codebooks.save(book)
+    assert next_of(session).action == "Define labels"
+    session.store.codebooks.save(book.model_copy(update={"guideline": "1 is not at all, 5 is very."}))
+    assert next_of(session).name == "pilot"
 
 
 def finish(session: ProjectSession, run_id: str) -> None:
@@ -261,6 +301,29 @@ def test_retried_documents_need_reviews_for_the_accuracy(workspace: Workspace) -
     assert next_of(session).name == "accuracy"
 
 
+def test_accuracy_is_done_when_its_interval_has_the_target_width(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "wide")
+    ids = [f"d{number:03}" for number in range(100)]
+    session.store.documents.add([Document(id, {"text": id}) for id in ids])
+    number = session.store.codebooks.save(sample_world.CODEBOOK)
+    run_id = session.store.runs.create(make_settings(sample_world.CODEBOOK, codebook_version=number), ids).run_id
+    for id in ids:
+        asyncio.run(store_debate(session.project, run_id, id, {}, {"a": True, "b": True}))
+    finish(session, run_id)
+    drawn = queue.list_queue(
+        session, session.run(run_id), queue.QueueFilter(sort="queue", size=30), actor="ada"
+    ).sampling
+    ada = actions.Attribution("ada")
+    actions.edit(session, run_id, list(drawn)[:10], "b", False, ada)
+    actions.submit(session, run_id, list(drawn), ada, sampling=drawn)
+    needed = estimate_accuracy(session, session.run(run_id)).needed_reviews()
+    assert needed, "the Review page asks for more"
+    step = next_of(session)
+    assert (step.name, step.action) == ("accuracy", f"Review about {needed} more")
+    decide(session, run_id, {id: {"a": True, "b": True} for id in ids})
+    assert guided_path.overview(session).next is None
+
+
 def test_plan_asks_for_reviews_again_after_the_other_run_went_on(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "compared")
     ids = [f"d{number:02}" for number in range(40)]
@@ -307,7 +370,7 @@ def test_label_without_words_is_named_after_a_pilot_without_verdicts(workspace: 
     book = Codebook(labels=(Label(name="Food", keywords=("soup",)), Label(name="Miscellaneous")))
     number = session.store.codebooks.save(book)
     finish(session, session.store.runs.create(make_settings(book, codebook_version=number), ["a"]).run_id)
-    step = next_of(session)
+    step = guided_path.overview(session).steps[3]
     assert step.hint.startswith("Add keywords to Miscellaneous and press Save")
     assert step.label_id == book.labels[1].id
 
