@@ -65,6 +65,14 @@ _ID = re.compile(
 )
 _ID_IN_CAPITALS = re.compile(r"[A-Za-z]Id$|[a-z]ID$")
 """The end of names such as ``ResponseId``; not of ``PAID``."""
+_PERSON_OR_CASE = re.compile(
+    r"(?:respondent|participant|proband|subject|case|patient|informant|interviewee|interview|student|person|record)"
+    r"(?:[ _.-]?(?:id|code))?|response[ _.-]?(?:id|code)",
+    re.IGNORECASE,
+)
+"""Names of columns that hold ids if their cells are short codes: ``subject`` may also be that of an email."""
+_CODE = re.compile(r"\S{1,40}|[\w .#-]{1,39}\d")
+"""An id such as ``R001`` or ``Person 12``."""
 _LISTS = re.compile(r"(?:^|[ _.-])(?:labels|tags|aspects|topics|categories|classes|themes|codes)$")
 _CHOICES = re.compile(
     r"(?:^|[ _.-])(?:label|class|classname|category|aspect|sentiment|polarity|stance|topic|type|gold|annotation|intent|"
@@ -127,7 +135,7 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> ColumnMap
     """Return the likeliest mapping, with a reason for the text, the id and the gold.
 
     - Text: the column whose texts are longest and most varied, with a bonus for a usual name.
-    - Id: a column that is named like one, is filled and unique; else row numbers.
+    - Id: a filled and unique column that is named like an id, or like a person or case; else row numbers.
     - Rater: a column that is named like one, if several rows have the same id and text (without an id, the same text),
       each by another rater.
     - Gold with a codebook: the columns called like its labels, or like a label and a rater (``Price_A1``), or a column
@@ -215,8 +223,10 @@ def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
     files = [of_rows[index] for index in rows]
     # Label Studio writes the ids of annotations beside those of the tasks
     columns = sorted(zip(table.columns, table.data, strict=True), key=lambda pair: pair[0] == "annotation_id")
-    for name, column in columns:
-        if name == text or not _is_named_like_id(name) or any(isinstance(cell, list | dict) for cell in column):
+    named = [pair for pair in columns if _is_named_like_id(pair[0])]
+    named += [pair for pair in columns if not _is_named_like_id(pair[0]) and _holds_codes(*pair)]
+    for name, column in named:
+        if name == text or any(isinstance(cell, list | dict) for cell in column):
             continue
         ids = [as_text(column[index]).strip() for index in rows]
         unusable = _empty_or_repeated(files, ids)
@@ -228,6 +238,13 @@ def _suggest_id(table: Table, text: str) -> tuple[str | None, str]:
             where = f"row {table.line_numbers[rows[unusable]]}" + (f" of {files[unusable]}" if files[unusable] else "")
             problem = f"'{name}' is named like an id, but its cell in {where} {cell}: row numbers are the ids."
     return None, problem or "No column is named like an id: row numbers are the ids."
+
+
+def _holds_codes(name: str, column: Sequence[Any]) -> bool:
+    """Return True for a column of short codes that is named like a person or a case."""
+    return _PERSON_OR_CASE.fullmatch(name) is not None and all(
+        _CODE.fullmatch(as_text(cell).strip()) for cell in column
+    )
 
 
 def _empty_or_repeated(files: Sequence[str], ids: Sequence[str]) -> int | None:

@@ -449,6 +449,21 @@ def test_names_that_are_not_of_ids(name: str) -> None:
     assert suggest_mapping(table(f"{name},text\n1,Great food\n0,Dirty\n")).id is None
 
 
+@each_row("name", ["respondent", "Participant", "case", "subject", "patient_code", "response_code", "student"])
+def test_unique_codes_of_persons_or_cases_are_ids(name: str) -> None:
+    mapping = suggest_mapping(table(f"{name},comment\nR001,Great food\nR002,Dirty rooms\n"))
+    assert mapping.id == name
+    assert mapping.reasons[1] == f"'{name}' is the id: filled and unique in all 2 rows."
+    assert suggest_mapping(table(f"nr,{name},comment\n1,R001,Great food\n2,R002,Dirty rooms\n")).id == "nr"
+
+
+def test_persons_in_several_rows_and_subjects_of_emails_are_not_ids() -> None:
+    assert suggest_mapping(table("respondent,comment\nR001,Great food\nR001,Dirty rooms\n")).id is None
+    assert (
+        suggest_mapping(table("subject,body\nYour order,Great food it was\nA question,Dirty rooms here\n")).id is None
+    )
+
+
 def test_text_that_is_named_doc_is_not_the_id() -> None:
     mapping = suggest_mapping(table("doc,stars\nGreat food,5\nDirty,1\n"))
     assert (mapping.text, mapping.id) == ("doc", None)
