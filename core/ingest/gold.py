@@ -231,12 +231,7 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
     names if all parts are labels. Empty for an empty cell or list and for ``none``.
     """
     if isinstance(cell, dict):
-        values = list(cell.values())
-        if len(values) == 1 and isinstance(values[0], list):
-            return split_list(values[0])
-        if all(isinstance(value, int | float) and 0 <= value <= 1 for value in values):
-            return tuple(name.strip() for name, value in cell.items() if value >= _PRESENT)
-        return (as_text(cell),)
+        return _names_in_object(cell)
     if isinstance(cell, list | tuple):
         return tuple(dict.fromkeys(text for text in (_entry_name(entry).strip() for entry in cell) if text))
     text = as_text(cell).strip()
@@ -246,14 +241,31 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
         return split_list(literal)
     if index is not None and index.find(text) is not None:
         return (text,)
-    separator = "|" if "|" in text else ";" if ";" in text else ","
-    parts = (text.replace("\n", ",") if separator == "," else text).split(separator)
-    if len(parts) == 1 and index is not None:
+    return tuple(part.strip() for part in _parts(text, index) if part.strip())
+
+
+def _names_in_object(cell: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names in an object of a single list or of shares; the text of any other object."""
+    values = list(cell.values())
+    if len(values) == 1 and isinstance(values[0], list):
+        return split_list(values[0])
+    if all(isinstance(value, int | float) and 0 <= value <= 1 for value in values):
+        return tuple(name.strip() for name, value in cell.items() if value >= _PRESENT)
+    return (as_text(cell),)
+
+
+def _parts(text: str, index: LabelIndex | None) -> list[str]:
+    """Return the parts of a text between separators, as ``split_list`` describes them."""
+    for separator in ("|", ";"):
+        if separator in text:
+            return text.split(separator)
+    parts = text.replace("\n", ",").split(",")
+    if index is None:
+        return parts
+    if len(parts) == 1:
         by_signs = ([*filter(None, text.split(sign))] for sign in "#/+&")
         parts = next((names for names in by_signs if len(names) > 1 and all(map(index.find, names))), parts)
-    if separator == "," and index is not None and index.max_commas:
-        parts = _rejoin(parts, index)
-    return tuple(part.strip() for part in parts if part.strip())
+    return _rejoin(parts, index) if index.max_commas else parts
 
 
 def split_lists(cells: Sequence[Any], signs: str = "#/+&", sure: str = "") -> list[tuple[str, ...]]:
