@@ -165,12 +165,10 @@ def join_tables(tables: Sequence[Table]) -> Table:
         notes += [f"{file}: {note}" for note in table.notes]
         if missing := [name for name in columns if name not in table.columns]:
             notes.append(f"{file} has no column {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}.")
-    data = [
-        tuple(
-            cell for table in tables for cell in (table.column(name) if name in table.columns else (None,) * len(table))
-        )
-        for name in columns
-    ]
+    data: list[tuple[Any, ...]] = []
+    for name in columns:
+        parts = (table.column(name) if name in table.columns else (None,) * len(table) for table in tables)
+        data.append(tuple(itertools.chain.from_iterable(parts)))
     data.append(tuple(file for file, table in zip(files, tables, strict=True) for _ in range(len(table))))
     encodings, delimiters = ({getattr(table, part) for table in tables} for part in ("encoding", "delimiter"))
     return log.table(
