@@ -602,28 +602,28 @@ class _Patterns:
         is_unknown = variance <= TINY or (has_few and (before.interval is None or after.interval is None))
         if not has_ends and quantile and is_unknown:
             return None
-        if not has_few:
-            units = self.units_of(differs)
-            if is_estimate:
-                if units < _MIN_DIFFERING:
-                    return None
-                quantile = t_quantile(units - 1, self.level)
-                if self.design.sample is not None and self._has_few_changes(metric, differs):  # half a change more
-                    variance += 0.5 * (self.design.sample.share_per_draw / self.design.sample.drawn) ** 2
-            elif not has_ends:
-                factor, t = self._small_sample(metric, self.units)
-                variance, quantile = factor * variance, t or quantile
-            half = quantile * sqrt(variance * (1 + 1 / max(1, units)))
-            if self.kind != "rating" and quantile and not is_estimate and self._has_few_changes(metric, differs):
-                equal = self._equal(metric, fewest_cases)
-                half = max(half, equal.high if equal else 0.0)
-            lowest, highest = RANGES[metric.interval or "signed"]
-            limit = highest - lowest
-            return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
-        correlation = float(self._correlations(roots)[0, 1])
-        return difference_interval(
-            (low, _range(metric, before)), (high, _range(metric, after)), correlation, self.level
-        )
+        if has_few:
+            correlation = float(self._correlations(roots)[0, 1])
+            return difference_interval(
+                (low, _range(metric, before)), (high, _range(metric, after)), correlation, self.level
+            )
+        units = self.units_of(differs)
+        if is_estimate:
+            if units < _MIN_DIFFERING:
+                return None
+            quantile = t_quantile(units - 1, self.level)
+            if self.design.sample is not None and self._has_few_changes(metric, differs):  # half a change more
+                variance += 0.5 * (self.design.sample.share_per_draw / self.design.sample.drawn) ** 2
+        elif not has_ends:
+            factor, t = self._small_sample(metric, self.units)
+            variance, quantile = factor * variance, t or quantile
+        half = quantile * sqrt(variance * (1 + 1 / max(1, units)))
+        if self.kind != "rating" and quantile and not is_estimate and self._has_few_changes(metric, differs):
+            equal = self._equal(metric, fewest_cases)
+            half = max(half, equal.high if equal else 0.0)
+        lowest, highest = RANGES[metric.interval or "signed"]
+        limit = highest - lowest
+        return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
 
     def _has_few_changes(self, metric: Metric, differs: Mask) -> bool:
         """Return True if hardly any document is right with one annotator only, so that their effect is not known."""
