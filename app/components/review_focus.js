@@ -48,6 +48,7 @@ const PREFETCHED = 4; // Documents that are loaded before they are shown.
 const NOTIFY_MS = 700; // Delay of the page's rerun, because its content below is not urgent.
 const ACTIVITY = ["pointermove", "keydown", "wheel"];
 const REFRESHED_AFTER_UNDO = 5;
+const REACTION_MS = 500; // Nobody reads a document and decides on it in less time.
 
 function loadingNode() {
   return el("div", "empty", el("p", "", "Loading the queue …"));
@@ -85,6 +86,7 @@ class FocusView {
     /** @type {Progress | null} */
     this.progress = null;
     this.submitted = 0;
+    this.continuedAt = -Infinity; // When a decision showed what the reviewer has not acted on since.
     /** The user's choice; without a choice, the side panel replaces the queue on a narrow screen. @type {boolean | null} */
     this.showsQueue = null;
     this.stopwatch = new Stopwatch();
@@ -273,6 +275,7 @@ class FocusView {
     this.saveTyped();
     this.id = id;
     this.document = null;
+    this.continuedAt = -Infinity;
     this.form.clearProblem();
     this.queue.select(id);
     if (id === null) {
@@ -328,6 +331,7 @@ class FocusView {
   async act(name, fields = {}) {
     const { id } = this;
     if (id === null) return null;
+    this.continuedAt = -Infinity;
     const answer = await this.client.act(name, { document: id, seconds: this.stopwatch.seconds, ...fields });
     if (!answer) await this.refresh(id);
     else if (id === this.id) this.side.update();
@@ -362,9 +366,15 @@ class FocusView {
     const { document } = this;
     if (!document) return;
     this.saveTyped();
-    if (!this.form.checkDecided()) return;
+    if (this.isTooEarly || !this.form.checkDecided()) return;
     if (isBlind(document)) await this.reveal();
     else await this.submitDocument(document);
+    this.continuedAt = performance.now();
+  }
+
+  /** True if a decision would be on what has just been shown, as by the second click of a double click. */
+  get isTooEarly() {
+    return performance.now() - this.continuedAt < REACTION_MS;
   }
 
   /** @param {ReviewDocument} document */
@@ -435,11 +445,12 @@ class FocusView {
       });
       this.setStatus(id, "Draft");
       this.form.draw(this.document);
-    } else {
+    } else if (!this.isTooEarly) {
       const sampling = samplingOf(this.queue.rows, this.queue.find(id));
       this.act("discard", { sampling }).then(() => this.loadProgress());
       this.setStatus(id, "Discarded");
       await this.showNext();
+      this.continuedAt = performance.now();
     }
   }
 

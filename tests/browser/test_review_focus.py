@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 COUNT = 24
 ITEMS = "abcde"
+REACTION_MS = 600
+"""Milliseconds after which Enter submits a document that a submission has shown."""
 
 pytestmark = pytest.mark.browser
 
@@ -233,6 +235,21 @@ def test_no_key_is_lost_at_80_ms_per_key(open_filled: OpenFilled, path: Path) ->
         assert submitted == [event.document_id for event in labels]
 
 
+def test_double_click_submits_only_the_document_that_was_read(open_filled: OpenFilled) -> None:
+    _, page = open_filled()
+    wait_for_form(page)
+    shown = page.locator(".middle .mono")
+    first = shown.inner_text()
+    page.get_by_role("button", name="Submit and continue").dblclick()
+    expect(shown).not_to_have_text(first)
+    wait_for_done(page, 1)
+    page.keyboard.type("1\n\n")  # a decision on this document, and Enter for the next one, which nobody has read
+    wait_for_done(page, 2)
+    page.keyboard.press("f")  # actions are performed in order, so a further submission would be counted by now
+    page.get_by_role("button", name="Flag", pressed=True).wait_for()
+    expect(page.locator(".queue-row.settled")).to_have_count(2)
+
+
 def expect_order_of_new_frame(page: Page, waiting: int) -> None:
     """Compare the queue with the one after a reload."""
     settle(page)
@@ -415,6 +432,7 @@ def review_by_keyboard(page: Page) -> None:
         expect(page.locator(".review-focus .form-row").first).to_be_visible()
         if number % 3 == 0:
             page.keyboard.press("1")
+        page.wait_for_timeout(REACTION_MS)
         page.keyboard.press("Enter")
         page.locator(".middle .mono").filter(has_not_text=re.compile(f"^{before}$")).wait_for()
     wait_for_done(page, 6)

@@ -117,6 +117,7 @@ def review_until_enough(page: Page) -> int:
         if "Enough reviews" in line.inner_text():
             return count
         shown = page.locator(".middle .mono").inner_text()
+        page.wait_for_timeout(600)  # an earlier click may be the second one of a double click
         page.get_by_role("button", name="Submit and continue").click()
         page.locator(".middle .mono").filter(has_not_text=shown).wait_for()
     return COUNT

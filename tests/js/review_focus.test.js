@@ -526,8 +526,7 @@ test("the left arrow key at the end of the queue shows its last document", async
   const row = { status: "Pending", skipped: false, reasons: [], text_start: "text", sampling: null };
   const rows = ["d1", "d2"].map((id) => ({ ...row, id }));
   await openView({ rows, total: 2, answers: [{ saved: "14:05", touched: [] }] });
-  await keyPress("Enter");
-  await keyPress("Enter");
+  for (const key of ["Enter", "f", "Enter"]) await keyPress(key);
   assert.match(document.querySelector(".middle .empty p").textContent, /left arrow key/);
   await keyPress("ArrowLeft");
   assert.equal(document.querySelector(".queue-row.selected .id").textContent, "d2");
@@ -699,4 +698,62 @@ test("keys without a pause change and submit each document, also those that are 
   }
   for (let wait = 0; wait < 400 && stored.length < expected.length; wait += 1) await settled();
   assert.deepEqual(stored, expected);
+});
+
+/** Open a queue of four documents, hidden until the verdict is shown if it is blind; return what the studio receives. */
+async function openFour(/** @type {boolean} */ isBlind) {
+  const row = { status: "Pending", skipped: false, reasons: [], text_start: "text", sampling: null };
+  /** @type {string[]} */
+  const stored = [];
+  const { update, store } = await openView(({ actions = [] }) => {
+    stored.push(...actions.map(({ action, document }) => `${action} ${document}`));
+    return { rows: ["d1", "d2", "d3", "d4"].map((id) => ({ ...row, id })), total: 4 };
+  });
+  store(isBlind);
+  await update({ even: 0.5, blind: isBlind });
+  return { stored, store };
+}
+
+const clickOn = (/** @type {string} */ text) => {
+  const buttons = /** @type {HTMLButtonElement[]} */ ([...document.querySelectorAll(".actions button")]);
+  buttons.find(({ textContent }) => textContent.startsWith(text))?.click();
+};
+
+for (const [name, text] of [
+  ["submit", "Submit"],
+  ["discard", "Discard"],
+]) {
+  test(`a second click does not ${name} the document that the first one has shown`, async (context) => {
+    let now = 1000;
+    context.mock.method(performance, "now", () => now);
+    const { stored } = await openFour(false);
+    clickOn(text); // both before the next document is shown
+    clickOn(text);
+    await settled();
+    now += 499;
+    clickOn(text);
+    await settled();
+    assert.deepEqual(stored, [`${name} d1`]);
+    now += 1;
+    clickOn(text);
+    await settled();
+    assert.deepEqual(stored, [`${name} d1`, `${name} d2`]);
+  });
+}
+
+test("a document is submitted at once after an action on it, or if the reviewer chose it", async () => {
+  const { stored } = await openFour(false);
+  for (const key of ["Enter", "Enter", "f", "Enter", "Enter", "ArrowRight", "Enter"]) await keyPress(key);
+  assert.deepEqual(stored, ["submit d1", "flag d2", "submit d2", "submit d4"]);
+});
+
+test("a double click shows a verdict and does not submit it", async () => {
+  const { stored, store } = await openFour(true);
+  store(false); // what the studio answers once the verdict was shown
+  clickOn("Show verdict");
+  clickOn("Show verdict");
+  await settled();
+  clickOn("Submit");
+  await settled();
+  assert.deepEqual(stored, ["reveal d1"]);
 });
