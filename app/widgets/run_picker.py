@@ -12,7 +12,7 @@ from app.widgets.elements import choose, facts, line, literal, segments
 from core.documents import Reference
 from core.formatting import format_count, format_date
 from core.runs import RunRow
-from core.services.evaluation import annotation_arrays
+from core.services.evaluation import annotation_arrays, latent_truth
 from core.services.evaluation.reference import default_reference, reference_names
 from core.services.project_session import ProjectSession
 from core.services.runs.configuration import differences, model_names
@@ -111,3 +111,13 @@ def reference_picker(references: Mapping[Reference, int]) -> Reference:
     state.evaluate.reference = reference
     layout.write_url(reference=reference)
     return reference
+
+
+def latent_truth_note(
+    session: ProjectSession, run: RunRow, references: Mapping[Reference, int], reference: Reference
+) -> None:
+    """Draw what the latent truth rests on where it is the reference, or what it needs where others can be chosen."""
+    if reference == latent_truth.LATENT:
+        line(latent_truth.warning(session, run.settings.codebook))
+    elif latent_truth.LATENT not in references and sum(bool(count) for count in references.values()) > 1:
+        line(latent_truth.missing(session, run.settings.codebook))

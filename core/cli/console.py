@@ -205,7 +205,7 @@ reference_option = click.option(
     "--reference",
     default="gold",
     help="Reference labels: gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE], latent (the truth estimated from "
-    "all annotators), or reviewed+gold (the review, or gold where there is none).",
+    "independent annotators), or reviewed+gold (the review, or gold where there is none).",
 )
 budget_option = click.option(
     "--budget", type=DOLLARS, metavar="USD", help="Pause before a run costs more than this, in dollars."

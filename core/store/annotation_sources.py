@@ -198,16 +198,24 @@ WHERE annotator = 'verdict' AND value IS NOT NULL AND list_contains($runs, run_i
 """
 
 
+def _allowed_answers(runs: Sequence[str], codebook: Codebook) -> tuple[str, dict[str, Any]]:
+    """Return SQL for the answers that the codebook allows, and its parameters."""
+    allowed = AllowedValues(codebook)
+    query = f"FROM ({_ANSWERS}) SEMI JOIN documents ON id = document_id WHERE {allowed.test}"
+    return query, {"runs": list(runs), **allowed.params}
+
+
 class LatentLabels(Repository):
     """Answers and latent labels of a project."""
 
     def answers(self, runs: Sequence[str], codebook: Codebook) -> pa.Table:
         """Return (document_id, item, annotator, JSON value) of gold raters, reviewers and verdicts of these runs."""
-        allowed = AllowedValues(codebook)
-        return self._connection.arrow(
-            f"FROM ({_ANSWERS}) SEMI JOIN documents ON id = document_id WHERE {allowed.test}",
-            {"runs": list(runs), **allowed.params},
-        )
+        return self._connection.arrow(*_allowed_answers(runs, codebook))
+
+    def annotators(self, runs: Sequence[str], codebook: Codebook) -> list[str]:
+        """Return the names of the annotators of ``answers`` in alphabetical order."""
+        query, params = _allowed_answers(runs, codebook)
+        return self._connection.column(f"SELECT DISTINCT annotator FROM ({query}) ORDER BY annotator", params)
 
     def replace(self, codebook: Codebook, labels: Sequence[tuple[str, str, str]]) -> None:
         """Store (document_id, item, value) as the latent labels of the values that the codebook allows."""

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from core.codebook import Codebook
 from core.documents import VERDICT, Value, as_rating
-from core.runs import CANARY
 from core.store.annotation_sources import (
     GOLD,
     LATENT,
@@ -93,14 +92,15 @@ class Annotations(Repository):
         """Return a value that changes whenever scores of an annotator against this reference may have changed.
 
         Imports, gold, verdicts, turns and codebook examples change the value. Events do too, unless the reference is
-        gold and the annotator the run's own.
+        gold and the annotator the run's own. For the latent truth a run that finishes changes it.
         """
         last_event = "0" if reference == GOLD and is_own(annotator) else "(SELECT max(seq) FROM events)"
+        finished = "(SELECT count(*) FROM runs WHERE state = 'done')" if reference == LATENT else "0"
         return self._connection.rows(
             f"""
             SELECT {STATE}, (SELECT count(*) FROM verdicts), (SELECT sum(retry) FROM runs),
                    (SELECT count(*) FROM superseded_verdicts),
-                   (SELECT count(*) FROM turns), (SELECT count(*) FROM codebook_examples), {last_event}
+                   (SELECT count(*) FROM turns), (SELECT count(*) FROM codebook_examples), {last_event}, {finished}
             """
         )[0]
 
@@ -280,21 +280,20 @@ class Annotations(Repository):
         )
         return list(self._once_per_commit(run_id, lambda: self._connection.column(query, {"run": run_id})))
 
-    def sources(self, run_id: str, codebook: Codebook) -> dict[str, int]:
+    def sources(self, run_id: str, codebook: Codebook, independent_runs: Sequence[str] = ()) -> dict[str, int]:
         """Return the sources that the run can be compared with: name -> number of the run's documents.
 
         Documents count with values that the codebook allows, and for gold if its raters are not tied. Raters and
         reviewers are listed if there are several. Authors who label their own texts are always listed. Other runs are
         listed if they have verdicts on documents of this run, without deleted runs and runs of the Lab. The latent
-        truth is listed with three annotators or more, and counts documents with two.
+        truth is listed with three annotators or more, of runs only the independent ones, and counts documents with two.
         """
         allowed = AllowedValues(codebook)
         rows = self._connection.rows(
             f"""
             WITH own AS MATERIALIZED {_OWN},
             decided AS MATERIALIZED (
-                SELECT document_id, run_id, starts_with(experiment_id, '{CANARY}') AS is_canary
-                FROM verdicts SEMI JOIN own USING (document_id) JOIN runs USING (run_id)
+                SELECT document_id, run_id FROM verdicts SEMI JOIN own USING (document_id) JOIN runs USING (run_id)
                 WHERE status = 'verdict' AND {IS_LISTED}
             ),
             golden AS MATERIALIZED (
@@ -306,8 +305,9 @@ class Annotations(Repository):
                 SELECT document_id, 'r' || rater AS annotator FROM golden UNION ALL
                 SELECT document_id, 'p' || actor FROM settled UNION ALL
                 SELECT DISTINCT document_id, 'v' || run_id
-                FROM annotations SEMI JOIN (FROM decided WHERE NOT is_canary) USING (document_id, run_id)
-                WHERE annotator = 'verdict' AND value IS NOT NULL AND {allowed.test}
+                FROM annotations SEMI JOIN decided USING (document_id, run_id)
+                WHERE annotator = 'verdict' AND list_contains($runs::VARCHAR[], run_id) AND value IS NOT NULL
+                      AND {allowed.test}
             )
             SELECT 'gold' AS kind, '' AS who, count(DISTINCT document_id) AS n
             FROM ({allowed.gold_of(self._connection)}) SEMI JOIN own USING (document_id)
@@ -321,7 +321,7 @@ class Annotations(Repository):
             ) HAVING count(*) > 0 AND (SELECT count(DISTINCT annotator) FROM answered) > 2
             ORDER BY kind = 'latent', kind, who
             """,
-            {"run": run_id, **allowed.params},
+            {"run": run_id, "runs": list(independent_runs), **allowed.params},
         )
         many = {kind for kind in (GOLD, REVIEWED) if sum(bool(who) and name == kind for name, who, _ in rows) > 1}
         counts: dict[str, int] = {GOLD: 0, REVIEWED: 0}

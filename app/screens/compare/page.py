@@ -16,7 +16,7 @@ from app.widgets import charts, layout
 from app.widgets.document_drawer import DOCUMENTS_PER_PAGE, document_drawer, document_list, excerpt
 from app.widgets.elements import choose, download, facts, line, literal, sentences, table
 from app.widgets.metric_tables import estimate_data, estimate_html
-from app.widgets.run_picker import baseline_models, reference_picker, run_differences, run_words
+from app.widgets.run_picker import baseline_models, latent_truth_note, reference_picker, run_differences, run_words
 from core import csv_text
 from core.codebook import Kind, are_comparable, label_noun
 from core.debate import protocols
@@ -33,7 +33,7 @@ from core.formatting import (
     plural,
 )
 from core.runs import RunRow
-from core.services.evaluation import annotation_arrays, latent_truth, run_comparison
+from core.services.evaluation import annotation_arrays, run_comparison
 from core.services.evaluation.reference import available_references
 from core.services.evaluation.run_comparison import (
     OUTCOMES,
@@ -87,8 +87,7 @@ def main() -> None:
         reference = reference_picker(offered)
         margin = _margin()
     comparison = run_comparison.comparison(session, ids, reference, margin)
-    if reference == latent_truth.LATENT:
-        line(latent_truth.warning(session, selected[0].settings.codebook))
+    latent_truth_note(session, selected[0], offered, reference)
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
             sentences(*_summary(comparison))

@@ -30,6 +30,7 @@ from app.widgets.metric_tables import (
 )
 from app.widgets.run_picker import (
     baseline_models,
+    latent_truth_note,
     reference_picker,
     run_date,
     run_picker,
@@ -75,6 +76,7 @@ def main() -> None:
         present = int((debate_statuses(session, run) != "removed").sum())
         _no_reference(session, references, present)
         return
+    latent_truth_note(session, run, references, reference)
     evaluation = evaluate(session, run, reference)
     ended = evaluation.n + evaluation.excluded - evaluation.coverage.left_out.get("waiting", 0)
     if 0 < evaluation.n <= MIN_SCORED_SHARE * ended:

@@ -12,7 +12,7 @@ from app import context
 from app.widgets import layout
 from app.widgets.alerts import error_boxes
 from app.widgets.elements import MAX_COLUMNS, button, download, heading, literal, remark
-from app.widgets.run_picker import reference_picker, run_picker, runs_or_empty_page
+from app.widgets.run_picker import latent_truth_note, reference_picker, run_picker, runs_or_empty_page
 from core.runs import RunRow
 from core.services import manuscript
 from core.services.evaluation import corrected_regression
@@ -31,7 +31,9 @@ def main() -> None:
         return
     with layout.header("For your paper"):
         run = run_picker(runs)
-        reference = reference_picker(available_references(session, run.run_id))
+        references = available_references(session, run.run_id)
+        reference = reference_picker(references)
+    latent_truth_note(session, run, references, reference)
     paper = manuscript.build(session, run, reference)
     with st.container(horizontal=True, gap="small", key="manuscript-downloads"):
         _downloads(session, run.run_id, paper)

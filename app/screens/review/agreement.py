@@ -19,6 +19,7 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.formatting import MISSING, format_count, format_percent, join_names
 from core.runs import RunRow
+from core.services.evaluation import latent_truth
 from core.services.project_session import ProjectSession
 from core.services.review import actions
 from core.services.review.agreement import AgreementReport, Disagreement, adjudicate, agreement_report, rater_quality
@@ -104,15 +105,15 @@ def _numbers(report: AgreementReport, codebook: Codebook) -> None:
 
 
 def _latent(session: ProjectSession, run: RunRow) -> None:
-    """Draw the annotators of an item against the latent truth; nothing without enough annotators."""
+    """Draw the annotators of an item against the latent truth; without enough annotators what is missing."""
     codebook = run.settings.codebook
     if not rater_quality(session, run, codebook.items[0]):
+        line(latent_truth.missing(session, codebook))
         return
     help = (
         "Estimated share of documents of each true value that the annotator recognised (Dawid and Skene). No reference "
-        "is used: the truth is inferred from all answers, as if annotators erred independently. Models that share "
-        "errors confirm each other and look better than they are. The shares have no interval, because the error of "
-        "the inferred truth is unknown."
+        "is used. Of runs that share a model, the latest finished one counts. The shares have no interval, because the "
+        "error of the inferred truth is unknown."
     )
     with layout.panel("Annotators against the estimated truth", help=help, key="agreement-latent") as head:
         item = codebook.items[0]
@@ -126,6 +127,10 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
             for rater in raters
         ]
         table(["Annotator", "Documents", *(codebook.value_name(value) for value in values)], rows)
+        line(
+            "The truth is inferred from all answers, as if annotators erred independently. Annotators that share "
+            "errors confirm each other and look better than they are."
+        )
 
 
 def _observed_html(observed: Estimate) -> Markup:

@@ -57,10 +57,10 @@ def available_references(session: ProjectSession, run_id: str) -> dict[Reference
     """Return what the run can be compared with, and how many of its documents each reference covers.
 
     Always ``gold`` and ``reviewed``; the authors of the texts where they labelled; each rater and each person where
-    there are several; other runs; the latent truth of three annotators or more, except of ratings.
+    there are several; other runs; the latent truth of three independent annotators or more, except of ratings.
     """
     codebook = session.run(run_id).settings.codebook
-    counts = session.store.annotations.sources(run_id, codebook)
+    counts = session.store.annotations.sources(run_id, codebook, latent_truth.independent_runs(session, codebook))
     if codebook.kind == "rating":
         counts.pop(LATENT, None)
     return counts

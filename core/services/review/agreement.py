@@ -11,21 +11,20 @@ from itertools import combinations
 import numpy as np
 
 from core.codebook import Codebook
-from core.documents import VERDICT, Value, differs
+from core.documents import Value, differs
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.evaluation.annotation_arrays import annotator_values, group_codes
-from core.services.evaluation.latent_truth import MIN_ANNOTATORS
+from core.services.evaluation.latent_truth import MIN_ANNOTATORS, independent_runs
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.review import actions
-from core.services.runs.configuration import role_titles
 from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, with_interval
 from core.stats.arrays import Numbers
 from core.stats.intervals import Estimate
 from core.stats.latent_truth import dawid_skene
 from core.stats.metric_intervals import Design, ratio
-from core.store.annotation_sources import AnnotationSource
+from core.store.annotation_sources import AnnotationSource, of_run
 from core.store.reviews import Decision, ReviewChange, ReviewerValues
 
 
@@ -231,14 +230,8 @@ def _item_agreement(
 
 
 def _annotators_by_title(session: ProjectSession, run: RunRow) -> dict[str, str]:
-    """Return the roles of a run, the gold raters and the reviewers by their titles."""
-    titles = role_titles(run.settings)
-    repeated = {title for title, count in Counter(titles.values()).items() if count > 1}  # such as two personas
-    annotators: dict[str, str] = {}
-    for role in session.store.annotations.annotators(run.run_id):
-        if role != VERDICT:
-            title = titles.get(role, role)
-            annotators[role if title in repeated else title] = role
+    """Return the independent runs, the gold raters and the reviewers of the run by their titles."""
+    annotators = {f"run {id}": str(of_run(id)) for id in independent_runs(session, run.settings.codebook)}
     for name in session.store.annotations.raters():
         annotators["gold" if name == "gold" else f"gold by {name}"] = str(AnnotationSource("gold", name))
     for name in session.store.agreement.submitted(run.run_id):
@@ -247,9 +240,10 @@ def _annotators_by_title(session: ProjectSession, run: RunRow) -> dict[str, str]
 
 
 def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[RaterQuality, ...]:
-    """Return the annotators of an item against its latent truth: roles of the run, gold raters and reviewers.
+    """Return the annotators of an item on the run's documents against its latent truth.
 
-    Annotators without a value on the item are left out. Empty for ratings, and with fewer than MIN_ANNOTATORS.
+    They are those of ``latent_truth.refresh``; annotators without a value on the item are left out. Empty for ratings,
+    and with fewer than MIN_ANNOTATORS.
     """
     codebook = run.settings.codebook
     if codebook.kind == "rating":

@@ -17,7 +17,8 @@ d7    (none)                        no debate yet
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,11 +26,11 @@ from typing import Any, cast
 from core.codebook import Codebook, Label
 from core.debate.turns import ReplyError
 from core.documents import Document, Value
-from core.runs import RunRow, RunSettings
+from core.runs import RoleModel, RunRow, RunSettings
 from core.services.evaluation import evaluation
 from core.services.project_session import ProjectSession
 from core.store.project import Project
-from tests.core.store.helpers import ROLE_MODEL, make_settings, store_debate, store_debates
+from tests.core.store.helpers import ROLE_MODEL, ROLES, make_settings, store_debate, store_debates
 
 CODEBOOK = Codebook(labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
 CHOICE = Codebook(kind="choice", labels=(Label(name="Yes", id="y"), Label(name="No", id="n")))
@@ -119,24 +120,29 @@ def create_run(project, protocol, codebook, roles, gold):
 
 
 def session_with_runs(
-    project, gold: Mapping[str, str], *verdicts: Mapping[str, str], groups: Mapping[str, str] | None = None
+    project,
+    gold: Mapping[str, str],
+    *verdicts: Mapping[str, str],
+    groups: Mapping[str, str] | None = None,
+    models: Sequence[str] = (),
 ):
     """Return a session and one finished run per mapping in ``verdicts``; other documents get their gold labels.
 
-    The verdict "?" is unresolved.
+    The verdict "?" is unresolved. ``models`` has the model of each run, by default that of ``make_settings``.
     """
     project.store.documents.add(
         Document(id, {"text": id}, gold={"gold": both(present)}, group=(groups or {}).get(id, ""))
         for id, present in gold.items()
     )
     runs = []
-    for verdict in verdicts:
-        run = project.store.runs.create(make_settings(CODEBOOK), list(gold)).run_id
-
+    for verdict, model in zip_longest(verdicts, models):
+        fields = {} if model is None else {"role_models": dict.fromkeys(ROLES, RoleModel.parse(model))}
+        run = project.store.runs.create(make_settings(CODEBOOK, **fields), list(gold)).run_id
         said = {id: UNRESOLVED if verdict.get(id) == "?" else both(verdict.get(id, gold[id])) for id in gold}
         store_debates(
             store_debate(project, run, id, {"extractor": values, "critic": None, "judge": None}, values)
             for id, values in said.items()
         )
+        asyncio.run(project.sink.state(run, "done"))
         runs.append(run)
     return session_on(project), runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from dataclasses import replace
@@ -505,6 +506,19 @@ def test_names_in_the_warning_of_a_latent_truth_are_not_read_as_markdown(session
     monkeypatch.setattr(latent_truth, "warning", lambda *_: "The truth is estimated from **ann**.")
     app = draw(session, "compare", compare_runs=two_runs(project))
     assert "from **ann**" in "".join(element.proto.body for element in app.get("html"))
+
+
+def test_two_runs_of_one_model_offer_no_estimated_truth(session, project):
+    two_runs(project)
+    for run in session.all_runs():
+        asyncio.run(project.sink.state(run.run_id, "done"))
+    last = session.all_runs()[-1].run_id
+    app = draw(session, "evaluate", page="evaluate", run_id=last)
+    assert "finished runs without a common model); this project has r0002 and rater gold." in texts(app)
+    actions.submit(session, last, ["d0", "d1"], actions.Attribution("ann"))
+    for page in ("evaluate", "manuscript"):
+        app = draw(session, page, page=page, run_id=last, evaluate_reference="latent")
+        assert "The truth is estimated from r0002, rater gold and reviewer ann" in texts(app)
 
 
 def test_the_drawer_of_compare_shows_both_runs(session, project):

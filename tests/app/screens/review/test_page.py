@@ -406,8 +406,7 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     assert "Cohen&#39;s kappa" in html(app)
     assert "1 of 1 disagreements open" in html(app)
     assert "1 document: too few for a reliable value" in html(app)
-    helps = " ".join(element.help for element in app.markdown if element.help)
-    assert "the truth is inferred from all answers, as if annotators erred independently" in helps
+    assert "The truth is inferred from all answers, as if annotators erred independently" in html(app)
     assert "<td>reviewed by bob</td><td>1</td>" in html(app)
     assert "<td>gold</td>" in html(app)
     assert "Alpha: undefined (–), because all reviewers gave the same value everywhere." in html(app)

@@ -314,7 +314,7 @@ def test_reviewed_labels_are_a_separate_reference(session, run_id):
     actions.edit(session, run_id, ["d5"], "a", False, actions.Attribution("ann"))
     assert available_references(session, run_id)["reviewed"] == 0  # an unsubmitted draft does not count
     actions.submit(session, run_id, ["d5"], actions.Attribution("ann"))
-    assert available_references(session, run_id) == {"gold": 7, "reviewed": 1, "latent": 5}
+    assert available_references(session, run_id) == {"gold": 7, "reviewed": 1}
     # The reviewer changed Alpha to absent and confirmed Beta; the verdict had both.
     result = evaluation.evaluate(session, session.run(run_id), "reviewed")
     assert result.scores.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
@@ -533,7 +533,7 @@ def test_authors_are_a_reference_in_addition_to_gold(project):
     gold = {"x": {"author": both("a"), "ann": reader, "ben": reader}, "y": {"author": both("ab")}}
     session, run = sample_world.annotated(project, sample_world.CODEBOOK, gold, dict.fromkeys(gold, both("a")))
     references = available_references(session, run.run_id)
-    assert references == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0, "latent": 2}
+    assert references == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0, "latent": 1}
     titles = [reference_names(name).title for name in ("gold@author", "author", "gold@ann")]
     assert titles == ["Authors", "Authors", "Rater ann"]
     result = report_of(session, run.run_id, "author")

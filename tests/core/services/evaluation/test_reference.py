@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from core.errors import UsageError
-from core.runs import RunDetails
+from core.runs import RoleModel, RunDetails
 from core.services.evaluation.evaluation import evaluate
 from core.services.evaluation.reference import (
     ReferenceNames,
@@ -51,13 +53,17 @@ def test_gold_is_default_without_any_reference():
 
 
 def test_trials_and_deleted_runs_are_not_references(project, session, run_id):
-    def add_run(**fields):
-        added = project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0", "d1"], **fields).run_id
+    def add_run(model="local/llama", **fields):
+        settings = make_settings(sample_world.CODEBOOK, role_models={"judge": RoleModel.parse(model)})
+        added = project.store.runs.create(settings, ["d0", "d1"], **fields).run_id
         store_debates(store_debate(project, added, id, {"judge": None}, both("a")) for id in ("d0", "d1"))
+        asyncio.run(project.sink.state(added, "done"))
         return added
 
+    asyncio.run(project.sink.state(run_id, "done"))
+
     add_run(purpose="lab")
-    deleted, canary, other = add_run(), add_run(experiment_id=f"canary:{run_id}"), add_run()
+    other, canary, deleted = add_run(), add_run(experiment_id=f"canary:{run_id}"), add_run()
     project.store.runs.describe({deleted: RunDetails(status="deleted")})
     # The gold, this run and the other one are annotators of the latent truth; a canary run repeats another run.
     result = available_references(session, run_id)
