@@ -14,7 +14,14 @@ from app.widgets.metric_tables import estimate_data
 from core.documents import Reference
 from core.formatting import format_count
 from core.runs import RunRow
-from core.services.evaluation.error_analysis import SIDES, ErrorSide, LabelErrors, documents, of_label
+from core.services.evaluation.error_analysis import (
+    SIDES,
+    ErrorSide,
+    LabelErrors,
+    documents,
+    label_with_most_errors,
+    of_label,
+)
 from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.project_session import ProjectSession
 from core.stats.error_analysis import Band
@@ -31,7 +38,7 @@ NAMES: dict[bool, dict[ErrorSide, str]] = {
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     codebook = run.settings.codebook
     evaluation = evaluate(session, run, reference)
-    label_id = pick(codebook, key="errors-label", default=evaluation.first_scored)
+    label_id = pick(codebook, key="errors-label", default=label_with_most_errors(session, run, reference))
     errors = of_label(session, run, label_id, reference)
     left, right = st.columns([1.2, 1], gap="small")
     with left:

@@ -194,7 +194,7 @@ def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> No
 def _key_numbers(evaluation: EvaluationReport) -> None:
     share = f" ({format_percent(1 - (evaluation.scores.coverage or 0.0))})" if evaluation.excluded else ""
     notes = _exclusion_notes(evaluation) or ["All documents are scored."]
-    excluded = DisplayedMetric("Excluded", text=f"{evaluation.excluded:,}{share}", notes=tuple(notes))
+    excluded = DisplayedMetric("No verdict", text=f"{evaluation.excluded:,}{share}", notes=tuple(notes))
     metric_strip([*_headline_scores(evaluation), excluded])
 
 

@@ -66,7 +66,8 @@ def main() -> None:
 def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """Draw filter, columns and table, and return the runs that are shown."""
     archived = sum(row.run.details.status == "archived" for row in rows)
-    order = f"by {_rank_score(rows)}; highlighted: differs from most runs"
+    few = ", runs of less than half the documents last" if "n" in _usual_figures(rows) else ""
+    order = f"by {_rank_score(rows)}{few}; highlighted: differs from most runs"
     with layout.panel("All runs", order, key="runs-panel") as head:
         with head:
             words = st.text_input(

@@ -22,12 +22,12 @@ from core.stats.intervals import Estimate, format_estimate
 
 ALWAYS = (PROTOCOL, MODELS)
 """Headings of the configuration that are shown even where no run differs."""
-DEFAULT_FIGURES = ("coverage", "strict", "n", "cost")
+DEFAULT_FIGURES = ("n", "coverage", "strict", "cost")
 NUMERIC = (DOCUMENTS, "Seed", "Iteration")
 FIGURES = {
+    "n": ("Scored", "Documents with a reference and a verdict"),
     "coverage": ("Coverage", "Share of the documents with a reference that have a verdict"),
     "strict": ("Strict", "The score with documents without a verdict as wrong ones (ratings: with a correlation of 0)"),
-    "n": ("Scored", "Documents with a reference and a verdict"),
     "cost": ("Full cost", "As if no reply had been reused"),
     "paid": ("Paid", "What this run paid; reused replies were free"),
     "tokens": ("Tokens", "As if no reply had been reused"),

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from core.codebook import Label
 from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow
@@ -136,6 +137,17 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
         tags=dict(tags.most_common()),
         counted=coverage.of_documents(session, run, reference, outcomes.judged, column=outcomes.column),
     )
+
+
+@cached_until_commit
+def label_with_most_errors(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> str:
+    """Return the id of the label with the most errors. Without errors, the id of the first label with a document."""
+
+    def errors(label: Label) -> tuple[int, bool]:
+        outcomes = _outcomes(session, run, label.id, reference)
+        return sum(int(mask.sum()) for mask in outcomes.sides.values()), bool(outcomes.judged.any())
+
+    return max(run.settings.codebook.labels, key=errors).id
 
 
 def documents(

@@ -400,6 +400,8 @@ class LeaderboardRow:
 def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple[LeaderboardRow, ...]:
     """Return the runs of the project, pinned ones first, then by strict score, then the latest first.
 
+    Runs with a reference on less than half as many documents as another run come last, such as pilots: the score of a
+    few documents may be high by chance.
     Deleted runs are left out, and canary runs, which repeat a run on a few documents.
     """
     runs = [run for run in reversed(session.all_runs()) if not run.is_canary]
@@ -415,7 +417,8 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
         several = sum(None not in point for point in of_group) > 1
         for index, best in zip(indices, efficient(of_group), strict=True):
             rows[index] = replace(rows[index], group=group, efficient=best and several, unit=unit)
-    return tuple(sorted(rows, key=_rank))
+    most = max((_referenced(row) for row in rows), default=0)
+    return tuple(sorted(rows, key=lambda row: _rank(row, most)))
 
 
 @cached_until_commit
@@ -435,6 +438,11 @@ def _row(session: ProjectSession, run: RunRow, reference: Reference) -> Leaderbo
     return LeaderboardRow(run, configuration(run.settings, run.documents), cost_of_run(session, run), scored)
 
 
-def _rank(row: LeaderboardRow) -> tuple[bool, float]:
+def _referenced(row: LeaderboardRow) -> int:
+    """Return the number of documents with a reference, also those without a verdict, which the strict score counts."""
+    return row.report.n + row.report.excluded if row.report is not None else 0
+
+
+def _rank(row: LeaderboardRow, most: int) -> tuple[bool, bool, float]:
     score = row.rank_score.value
-    return not row.run.details.pinned, -score if score is not None else 2.0
+    return not row.run.details.pinned, 2 * _referenced(row) < most, -score if score is not None else 2.0

@@ -93,7 +93,7 @@ def test_evaluate_shows_all_sections(screen, project):
     for head in ("Scores per label", "Effect of the debate", "Confusion matrix"):
         assert head in shown
     metrics = re.findall(r'"listitem"><i>(.*?)</i>', shown)
-    assert metrics == ["Macro F1", "Micro F1", "Label accuracy", "Exact match", "Excluded"]
+    assert metrics == ["Macro F1", "Micro F1", "Label accuracy", "Exact match", "No verdict"]
     assert "with these as wrong" in shown, "3 of 7 have no verdict"
     assert "Only 4 of 6 debated documents are scored" in shown
     alpha = component_data(app, "confusion_matrix")[0]["labels"][0]
@@ -113,7 +113,7 @@ def test_excluded_documents_are_the_same_number_everywhere(screen, project, sess
     assert (told["n"], told["excluded"], told["coverage"]) == (3, 3, 0.5)
     assert told["left_out"] == {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1, "used_as_example": 1}
     strip = html(screen("evaluate"))
-    assert "<i>Excluded</i><strong>3 (50%)</strong>" in strip
+    assert "<i>No verdict</i><strong>3 (50%)</strong>" in strip
     assert "not counted: 1 document used as examples" in strip
     assert "50% excluded" in html_report(session, report.run)
     (row,) = leaderboard(session)

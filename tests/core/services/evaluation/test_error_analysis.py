@@ -48,3 +48,22 @@ def test_documents_that_an_iteration_has_not_debated_are_not_right_there(project
     low, high = result.sides
     assert (low.wrong, low.debated, low.consistent) == (10, 3, 3)
     assert (high.wrong, high.debated, high.consistent) == (0, 0, 0)
+
+
+def test_label_with_most_errors_is_named(project):
+    ids = [f"d{n}" for n in range(6)]
+    project.store.documents.add(Document(id, {"text": "t"}, gold={"gold": {"d": 5}}) for id in ids)
+    session = sample_world.session_on(project)
+    run = project.store.runs.create(make_settings(RATINGS), ids)
+    store_debates(store_debate(project, run.run_id, id, {"judge": None}, {"c": 5, "d": 5}) for id in ids[:3])
+    assert error_analysis.label_with_most_errors(session, run) == "d", "no document has a reference for the first one"
+    gold = [Document(f"e{n}", {"text": "t"}, gold={"gold": {"c": 5, "d": 5}}) for n in range(3)]
+    project.store.documents.add(gold)
+    run = project.store.runs.create(make_settings(RATINGS), [document.id for document in gold])
+    verdicts = {"e0": {"c": 1, "d": 5}, "e1": {"c": 1, "d": 1}, "e2": {"c": 5, "d": 5}}
+    store_debates(store_debate(project, run.run_id, id, {"judge": None}, values) for id, values in verdicts.items())
+    assert error_analysis.label_with_most_errors(session, run) == "c"
+    project.store.documents.add(Document(f"f{n}", {"text": "t"}, gold={"gold": {"c": 5, "d": 5}}) for n in range(2))
+    run = project.store.runs.create(make_settings(RATINGS), ["f0", "f1"])
+    store_debates(store_debate(project, run.run_id, id, {"judge": None}, {"c": 5, "d": 1}) for id in ("f0", "f1"))
+    assert error_analysis.label_with_most_errors(session, run) == "d"

@@ -279,6 +279,14 @@ def test_run_with_few_verdicts_ranks_by_its_strict_score(session, project, run_i
     assert list(rows) == [run_id, few]
 
 
+def test_pilot_with_a_high_score_ranks_below_runs_of_more_documents(session, project, run_id):
+    pilot = session.store.runs.create(session.run(run_id).settings, ["d0"]).run_id
+    asyncio.run(store_debate(project, pilot, "d0", {"judge": both("a")}, both("a")))
+    rows = {row.run.run_id: row for row in leaderboard(session)}
+    assert rows[pilot].rank_score.value > rows[run_id].rank_score.value
+    assert list(rows) == [run_id, pilot]
+
+
 def test_costs_are_compared_in_one_unit(session, project, run_id, monkeypatch):
     other = session.store.runs.create(session.run(run_id).settings, ["d0"]).run_id
     asyncio.run(store_debate(project, other, "d0", {"judge": both("a")}, both("a")))
