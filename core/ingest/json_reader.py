@@ -364,19 +364,14 @@ _BINARY = "Each label of the rows (Prodigy) has a column: 1 for the answer accep
 def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tuple[Any, ...]], str]:
     """Return columns with the answers of Prodigy's tasks, and a note, both empty for other tasks.
 
-    Tasks whose answers all accept need no such columns. Unanswered tasks that Moot exported count as ignored:
-    they accept the verdict of a run. Points of scales become columns of ratings. A question about a single label is
-    answered by present or absent, and each label becomes a column. Other labels are split into columns
+    Tasks whose answers all accept need no such columns. Points of scales become columns of ratings. A question about a
+    single label is answered by present or absent, and each label becomes a column. Other labels are split into columns
     without and with only what was rejected or ignored. A label that was not accepted is ``#`` in its own column:
     unlike an empty cell, it never means absent, as a reject may concern another label or only the place of a span.
     """
-    answers = data.get("answer", ())
-    if not answers or not all(answer in ("accept", "reject", "ignore") for answer in answers):
+    answers = _prodigy_answers(data)
+    if not answers:
         return {}, ""
-    runs = (task.get("run") if isinstance(task, dict) else None for task in data.get("meta", answers))
-    people = data.get("_annotator_id", answers)
-    named = zip(answers, runs, people, strict=True)
-    answers = tuple("ignore" if run is not None and run == person else answer for answer, run, person in named)
     if ratings := _prodigy_ratings(data, answers):
         return ratings, _RATINGS
     if set(answers) <= {"accept"}:
@@ -393,6 +388,20 @@ def _prodigy_columns(data: Mapping[str, tuple[Any, ...]]) -> tuple[dict[str, tup
             columns[name] = tuple(cell if answer == "accept" else NO_ANSWER for cell, answer in cells)
             columns[f"{name}{NOT_ACCEPTED}"] = tuple(None if answer == "accept" else cell for cell, answer in cells)
     return columns, _UNACCEPTED if columns else ""
+
+
+def _prodigy_answers(data: Mapping[str, tuple[Any, ...]]) -> tuple[str, ...]:
+    """Return the answers of Prodigy's tasks; none for other tasks.
+
+    Unanswered tasks that Moot exported count as ignored: they accept the verdict of a run.
+    """
+    answers = data.get("answer", ())
+    if not answers or not all(answer in ("accept", "reject", "ignore") for answer in answers):
+        return ()
+    runs = (task.get("run") if isinstance(task, dict) else None for task in data.get("meta", answers))
+    people = data.get("_annotator_id", answers)
+    tasks = zip(answers, runs, people, strict=True)
+    return tuple("ignore" if run is not None and run == person else answer for answer, run, person in tasks)
 
 
 def _prodigy_ratings(data: Mapping[str, tuple[Any, ...]], answers: Sequence[str]) -> dict[str, tuple[Any, ...]]:
