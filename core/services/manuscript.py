@@ -22,7 +22,7 @@ from core.documents import Reference, Value
 from core.errors import MootError
 from core.formatting import format_count, format_percent, format_timestamp, join_names, plural
 from core.runs import LEXICAL_MODEL, RunRow, RunSettings, builtin_name
-from core.services.evaluation import annotation_arrays, corrected_regression
+from core.services.evaluation import annotation_arrays, corrected_regression, held_out
 from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.repeated_runs import siblings
@@ -60,7 +60,7 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
     is_estimated = any(isinstance(block, ManuscriptTable) for block in regressions)
     methods = [
         _annotation(session, run),
-        _reference(session, run, report) if report.n else "",
+        " ".join([_reference(session, run, report), *_shaping(report)]) if report.n else "",
         claim,
         _REGRESSION if is_estimated else "",
     ]
@@ -271,6 +271,12 @@ def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -
         groups = format_count(basis.units, "group")
         intervals = f"Documents of one group depend on each other; intervals are at 95% over {groups}"
     return f"The reference is {noun} ({counted}). {intervals}.{_agreement(session, run, report)}"
+
+
+def _shaping(report: EvaluationReport) -> Iterable[str]:
+    """Yield the sentence on scored documents that may have shaped the codebook or the prompts of the run, if any."""
+    if words := held_out.caveat(report.basis.shaped_by):
+        yield f"{words}; scores on other documents may be lower."
 
 
 def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> str:

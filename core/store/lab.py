@@ -11,6 +11,7 @@ from core.codebook import Codebook
 from core.documents import storable
 from core.store.annotation_sources import AllowedValues
 from core.store.database import Cursor
+from core.store.reviews import IS_SUBMISSION
 from core.store.rows import add_row, dump, insert, load, scalar
 from core.store.write_queue import Repository
 
@@ -157,6 +158,15 @@ class Lab(Repository):
         """Return the documents of these, labelled or not, that are on the held-out side."""
         held_out = f"SELECT id FROM (SELECT unnest($ids) AS id) WHERE {_HELD_OUT}"
         return set(self._connection.column(held_out, {**split.params, "ids": list(document_ids)}))
+
+    def known_errors(self, run_ids: Sequence[str], before: float) -> set[str]:
+        """Return the documents with a verdict of one of these runs and a submitted review before a time, or gold."""
+        query = f"""SELECT DISTINCT document_id FROM (FROM verdicts SELECT run_id, document_id, unix_time
+            UNION ALL FROM superseded_verdicts SELECT run_id, document_id, unix_time)
+            SEMI JOIN (SELECT document_id FROM gold
+                UNION ALL SELECT document_id FROM events WHERE {IS_SUBMISSION} AND unix_time < $before)
+            USING (document_id) WHERE list_contains($runs, run_id) AND unix_time < $before"""
+        return set(self._connection.column(query, {"runs": list(run_ids), "before": before}))
 
     def ended(self, run_id: str) -> set[str]:
         """Return documents of a run whose debate has ended without a provider error."""

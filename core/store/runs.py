@@ -163,6 +163,10 @@ class Runs(Repository):
         """Return all runs with their counts, oldest first, without deleted runs and runs of the Lab."""
         return self._read(None)
 
+    def creation_times(self) -> dict[str, float]:
+        """Return when each run was created, also deleted runs and runs of the Lab, in Unix seconds."""
+        return dict(self._connection.rows("SELECT run_id, created_at FROM runs"))
+
     def count(self, experiment_id: str) -> int:
         """Return the number of listed runs of an experiment, without counting their documents."""
         query = f"SELECT count(*) FROM runs WHERE experiment_id = ? AND {IS_LISTED}"

@@ -31,8 +31,10 @@ def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
     correct = Markup("<b>{}</b> of {} are correct").format(
         format_percent(estimate.right.value, 1), review_plan.values_noun(kind)
     )
+    shaped = f" {estimate.caveat}." if estimate.caveat else ""
     if estimate.complete:
-        return Markup("All {:,} documents with a verdict are reviewed: {}.").format(estimate.documents, correct)
+        words = Markup("All {:,} documents with a verdict are reviewed: {}.{}")
+        return words.format(estimate.documents, correct, shaped)
     left_out = ""
     if estimate.undecided:
         left_out = f" Not counted: {format_count(estimate.undecided, 'document')} without a decision on every label."
@@ -48,7 +50,7 @@ def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
     width = f"{TARGET_WIDTH * 100:g} points"
     more = estimate.needed_reviews()
     next_step = f"Review about {more:,} more for a width of {width}." if more else f"Its width is at most {width}."
-    return Markup("Estimated accuracy: {}, {}. {}{}").format(correct, span, next_step, left_out)
+    return Markup("Estimated accuracy: {}, {}.{} {}{}").format(correct, span, shaped, next_step, left_out)
 
 
 def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
@@ -80,6 +82,8 @@ def _figures(estimate: AccuracyEstimate) -> list[DisplayedMetric]:
         reviewed.append(f"{estimate.discarded:,} discarded: the estimates are for the documents that you would keep")
     if estimate.learned_from:
         reviewed.append(strong(f"{estimate.learned_from:,}", "unres") + " used as examples or for training")
+    if estimate.caveat:
+        reviewed.append(estimate.caveat)
     right, f1 = format_interval(estimate.right.interval, named=True), format_interval(estimate.f1.interval)
     if estimate.complete:
         right = f1 = "exact"

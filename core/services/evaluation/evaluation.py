@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -18,7 +18,7 @@ from core.documents import VERDICT, Reference
 from core.errors import UsageError
 from core.formatting import format_count, join_names
 from core.runs import RunRow, total_cost
-from core.services.evaluation import annotation_arrays, coverage, latent_truth
+from core.services.evaluation import annotation_arrays, coverage, held_out, latent_truth
 from core.services.evaluation.annotation_arrays import (
     Grid,
     is_test_document,
@@ -85,6 +85,8 @@ class Basis:
     """Of a sample: reviewed documents that were discarded. Scores are for those that would be kept."""
     warning: str = ""
     """Assumptions of the reference."""
+    shaped_by: int = 0
+    """Scored documents that are not held out and may have shaped the codebook or prompts of the run."""
 
     @classmethod
     def from_design(cls, design: Design, reference: Grid, scored: Mask, warning: str = "") -> Self:
@@ -161,7 +163,9 @@ class EvaluationReport:
         counted = other.describe(self.reference) if other is not None else self.describe_coverage()
         names = join_names([*self.raters]) if len(self.raters) <= MAX_NAMED_RATERS else f"{len(self.raters):,} raters"
         raters = f"gold is {self.describe_raters(names)}" if self.raters else ""
-        return "; ".join(filter(None, (counted, raters, self.basis.sentence if self.n else "", self.basis.warning)))
+        basis = self.basis.sentence if self.n else ""
+        words = (counted, raters, basis, self.basis.warning, held_out.caveat(self.basis.shaped_by))
+        return "; ".join(filter(None, words))
 
     def describe_raters(self, names: str) -> str:
         """Return how the gold of several raters became one reference, in words: "the majority of 3 raters"."""
@@ -254,6 +258,8 @@ def evaluate(
     design = sampling_design(session, run, reference, loaded)
     all_scores = score(codebook, gold, predicted, design=design)
     scored, _ = counted_documents(~np.isnan(gold), ~np.isnan(predicted))
+    is_scored_run = is_own(annotator) and source_of(reference).kind != RUN
+    shaped = held_out.shaped_by(session, run, loaded.documents) if is_scored_run else np.zeros_like(scored)
     strict = {metric.key: all_scores[metric.key] for metric in scoring.strict_metrics(codebook.kind)}
     if not (is_own(annotator) or source_of(annotator).kind == RUN):
         strict = {}  # a document that a person did not label is not wrong
@@ -265,7 +271,10 @@ def evaluate(
         reference=reference,
         annotator=annotator,
         scores=all_scores,
-        basis=Basis.from_design(design, gold, scored, _warning(session, run, reference, scored)),
+        basis=replace(
+            Basis.from_design(design, gold, scored, _warning(session, run, reference, scored)),
+            shaped_by=int((scored & shaped).sum()),
+        ),
         coverage=coverage.of_run(session, run, reference, annotator),
         strict=strict,
         **(_several_raters(session, run, annotator, design) if reference == "gold" else {}),

@@ -13,7 +13,7 @@ JSON_KEYS: Mapping[str, str] = {
     "AgentRound": "agent accuracy kept to_right to_wrong sideways",
     "Alternative": "epsilon people winning_rate advantage passed why_not",
     "Band": "low high n wrong share",
-    "Basis": "design units population complete discarded warning",
+    "Basis": "design units population complete discarded warning shaped_by",
     "BeforeAfter": "before after",
     "Bound": "cells at_first ever reached gap",
     "Calibration": "n excluded bins ece worst brier",

@@ -15,7 +15,7 @@ from core.documents import Reference
 from core.errors import UsageError
 from core.formatting import join_names
 from core.runs import RunRow
-from core.services.evaluation import coverage, repeated_runs
+from core.services.evaluation import coverage, held_out, repeated_runs
 from core.services.evaluation.annotation_arrays import (
     AnnotationArrays,
     Grid,
@@ -115,7 +115,25 @@ def comparison(
     ]
     compared = compare_annotators(codebook, gold, sides, design, margin)
     columns = _columns(session, runs, compared.scores)
-    return Comparison(documents, verdicts, columns, compared.pairs, compared.cochran, covered)
+    pairs = compared.pairs
+    shaped = np.any([held_out.shaped_by(session, run, documents) for run in runs], axis=0)
+    count = int((shaped[:, None] & ~np.isnan(scored.reference)).any(axis=1).sum())
+    if count and len({held_out.version_of(run.settings) for run in runs}) > 1:
+        others = compare_annotators(codebook, np.where(shaped[:, None], np.nan, scored.reference), sides, design)
+        first = held_out.version_of(runs[0].settings)
+        pairs = tuple(
+            pair
+            if held_out.version_of(run.settings) == first
+            else replace(pair, sentence=_with_caveat(pair, other, count))
+            for run, pair, other in zip(runs[1:], pairs, others.pairs, strict=True)
+        )
+    return Comparison(documents, verdicts, columns, pairs, compared.cochran, covered)
+
+
+def _with_caveat(pair: Pair, others: Pair, count: int) -> str:
+    """Return the sentence on a pair, that ``count`` documents may have shaped it, and that on the other documents."""
+    without = f" Without them: {others.sentence}" if others.scores.n else ""
+    return f"{pair.sentence} {held_out.caveat(count)}.{without}"
 
 
 def _comparable_runs(session: ProjectSession, run_ids: Sequence[str], reference: Reference) -> list[RunRow]:

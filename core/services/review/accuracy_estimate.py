@@ -8,7 +8,7 @@ import numpy as np
 
 from core.codebook import Codebook, Scale
 from core.runs import RunRow
-from core.services.evaluation import annotation_arrays
+from core.services.evaluation import annotation_arrays, held_out
 from core.services.evaluation.annotation_arrays import ReviewedSample, is_test_document
 from core.services.evaluation.evaluation import score
 from core.services.project_session import ProjectSession
@@ -65,11 +65,18 @@ class AccuracyEstimate:
     sample: sampling.WeightedSample
     undecided: int = 0
     """Documents with a verdict and decisions on some labels only, as before a label was added. Not ``reviewed``."""
+    shaped_by: int = 0
+    """Reviewed documents that are not held out and may have shaped the codebook or prompts of the run."""
 
     @property
     def complete(self) -> bool:
         """True when all documents are reviewed, so that the estimates are exact."""
         return 0 < self.documents <= self.reviewed
+
+    @property
+    def caveat(self) -> str:
+        """The words on ``shaped_by``; empty for 0."""
+        return held_out.caveat(self.shaped_by)
 
     @property
     def has_interval(self) -> bool:
@@ -133,6 +140,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         labels=tuple(labels),
         sample=sample,
         undecided=int(undecided.sum()),
+        shaped_by=int(held_out.shaped_by(session, run, loaded.documents)[rows[loaded.is_kept]].sum()),
     )
 
 

@@ -38,8 +38,7 @@ def make_settings(codebook: Codebook | None = None, **fields) -> RunSettings:
     return RunSettings(
         protocol="ecj",
         codebook=codebook or make_codebook(),
-        templates={},
-        **{"params": defaults, "role_models": dict.fromkeys(ROLES, ROLE_MODEL), **fields},
+        **{"templates": {}, "params": defaults, "role_models": dict.fromkeys(ROLES, ROLE_MODEL), **fields},
     )
 
 

@@ -45,6 +45,7 @@ def test_one_rare_document_is_not_a_significant_difference(project):
         "discarded": 0,
         "complete": False,
         "warning": "",
+        "shaped_by": 0,
     }
 
 
