@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 from markupsafe import Markup
 
-from app.state import run_slow, state
+from app.state import ReviewState, run_slow, state
 from app.widgets import charts, layout
 from app.widgets.elements import button, facts, line, table
 from app.widgets.metric_tables import estimate_data, share_html
@@ -25,6 +25,7 @@ from core.services.evaluation.model_recommendations import (
     roles_by_sentence,
 )
 from core.services.project_session import ProjectSession
+from core.services.review.agreement import rater_agreement
 from core.stats.alt_test import EPSILONS, Alternative, People
 
 TEST_HELP = (
@@ -58,7 +59,8 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
                 + ", ".join(f"{EPSILONS[kind]:g} for {name}" for kind, name in PEOPLE.items()),
             )
             test = alt_test.may_replace(session, run, EPSILONS[kind])
-            _alternative_test(test, alt_test.describe_coverage(session, run))
+            shared = rater_agreement(session, run).documents
+            _alternative_test(test, alt_test.describe_coverage(session, run), shared)
         _drift(session, run)
 
 
@@ -84,8 +86,17 @@ def _recommendations(results: Sequence[ModelScores], advised: Sequence[Recommend
             line(Markup("<b>{}:</b> {}").format(titles, sentence))
 
 
-def _alternative_test(test: Alternative, basis: str) -> None:
+def _open_agreement() -> None:
+    ReviewState.view.set("Agreement")
+    state.next_page = "review"
+
+
+def _alternative_test(test: Alternative, basis: str, shared: int) -> None:
+    """Draw the test; without it a link to the agreement of the raters, if they share documents."""
     line(test.sentence)
+    if not test.people and shared:
+        help = "Review, Agreement: kappa and alpha of the raters in the gold"
+        button("Agreement of the raters", "models-raters", _open_agreement, type="tertiary", help=help)
     if test.people:
         layout.counted(basis)
         rows = [

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from html import escape
 from itertools import groupby
 from operator import attrgetter
+from typing import Literal
 
 import streamlit as st
 from markupsafe import Markup
@@ -22,7 +23,14 @@ from core.runs import RunRow
 from core.services.evaluation import latent_truth
 from core.services.project_session import ProjectSession
 from core.services.review import actions
-from core.services.review.agreement import AgreementReport, Disagreement, adjudicate, agreement_report, rater_quality
+from core.services.review.agreement import (
+    AgreementReport,
+    Disagreement,
+    adjudicate,
+    agreement_report,
+    rater_agreement,
+    rater_quality,
+)
 from core.stats.intervals import FEW_DOCUMENTS, Estimate, format_estimate, format_interval
 
 _HIGHLIGHTED_TEXT = component("highlighted_text")
@@ -34,6 +42,9 @@ SIZE = 10
 def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
     report = agreement_report(session, run)
     _reviewers(session, run, report, actor)
+    raters = rater_agreement(session, run)
+    if raters.documents:
+        _numbers(raters, run.settings.codebook, "rater")
     _latent(session, run)
 
 
@@ -49,7 +60,7 @@ def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, ac
         )
         return
     codebook = run.settings.codebook
-    _numbers(report, codebook)
+    _numbers(report, codebook, "reviewer")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         show = segments("Show", ("Open", "Resolved"), default="Open", key=SHOW)
         progress = f"{len(report.open):,} of {len(report.disagreements):,} disagreements open."
@@ -67,7 +78,7 @@ def _reviewers(session: ProjectSession, run: RunRow, report: AgreementReport, ac
     pagination(pages, key=PAGE)
 
 
-def _numbers(report: AgreementReport, codebook: Codebook) -> None:
+def _numbers(report: AgreementReport, codebook: Codebook, who: Literal["reviewer", "rater"]) -> None:
     names = ", ".join(f"{name} ({count:,})" for name, count in report.compared.items())
     item = "Dimension" if codebook.kind == "rating" else "Label"
     kappa = "Cohen's kappa" if len(report.compared) == 2 else "Fleiss' kappa"
@@ -81,25 +92,24 @@ def _numbers(report: AgreementReport, codebook: Codebook) -> None:
         ]
         for agreement in report.items
     ]
-    subtitle = f"{format_count(report.documents, 'document')} with two or more reviewers: {names}"
+    subtitle = f"{format_count(report.documents, 'document')} with two or more {who}s: {names}"
     if report.dependent:
         dependent = format_count(report.dependent, "document")
         subtitle += f". Left out of the table: {dependent} on which a reviewer changed "
         subtitle += "labels after seeing those of another one"
-    with layout.panel("Agreement", subtitle, key="agreement-agree"):
+    title = "Agreement" if who == "reviewer" else "Agreement of the raters in the gold"
+    with layout.panel(title, subtitle, key=f"agreement-{who}s"):
         table([item, "Documents", "Observed agreement", kappa, "Krippendorff's alpha"], rows)
         if few := [agreement.n for agreement in report.items if 0 < agreement.n < FEW_DOCUMENTS]:
             documents = format_count(min(few), "document")
-            line(f"{documents}: too few for a reliable value. Have at least {FEW_DOCUMENTS} reviewed twice.")
+            line(f"{documents}: too few for a reliable value. Have at least {FEW_DOCUMENTS} labelled twice.")
         undefined = [
             codebook.item_title(agreement.item)
             for agreement in report.items
             if agreement.n and agreement.alpha.value is None
         ]
         if undefined:
-            line(
-                f"{join_names(undefined)}: undefined ({MISSING}), because all reviewers gave the same value everywhere."
-            )
+            line(f"{join_names(undefined)}: undefined ({MISSING}), because all {who}s gave the same value everywhere.")
         if codebook.kind == "rating":
             line("Kappa is not computed for ratings; alpha is ordinal.")
 

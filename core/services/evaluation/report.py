@@ -165,7 +165,7 @@ def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[l
 
 
 PRINTED_SCORES: Mapping[Kind, tuple[str, ...]] = {
-    "multilabel": scoring.LABEL_CONTRACT,
+    "multilabel": (*scoring.LABEL_CONTRACT, "kappa", "alpha"),
     "choice": scoring.LABEL_CONTRACT,
     "rating": ("spearman", "kendall", "mae", "bias", "alpha"),
 }

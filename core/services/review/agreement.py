@@ -1,4 +1,4 @@
-"""Agreement between reviewers, adjudication of their disagreements, and the effect of seeing the verdict."""
+"""Agreement of reviewers and of gold raters, adjudication of disagreements, and the effect of seeing the verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.runs import RunRow
 from core.services.evaluation.annotation_arrays import annotator_values, group_codes
 from core.services.evaluation.latent_truth import MIN_ANNOTATORS, independent_runs
 from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_until_commit
+from core.services.result_cache import cached_by_documents, cached_until_commit
 from core.services.review import actions
 from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, with_interval
 from core.stats.arrays import Numbers
@@ -25,6 +25,7 @@ from core.stats.intervals import Estimate
 from core.stats.latent_truth import dawid_skene
 from core.stats.metric_intervals import Design, ratio
 from core.store.annotation_sources import AnnotationSource, of_run
+from core.store.annotations import decode_value
 from core.store.reviews import Decision, ReviewChange, ReviewerValues
 
 
@@ -78,7 +79,7 @@ class RaterQuality:
 
 @dataclass(frozen=True, slots=True)
 class AgreementReport:
-    """Agreement of the reviewers of a run."""
+    """Agreement of the reviewers of a run, or of the gold raters of its documents."""
 
     reviewers: Mapping[str, int]
     """Submitted documents of each reviewer."""
@@ -144,8 +145,6 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
         decided, by = adjudicated.get((document, item), (None, ""))
         if _any_differ([*values.values(), *([] if decided is None else [decided])]):
             disagreements.append(Disagreement(document, item, values, decided, by))
-    codes = group_codes(session, run)
-    groups = None if codes is None else dict(zip(session.store.runs.document_ids(run.run_id), codes, strict=True))
     compared = Counter(
         actor for actor, _ in sorted({(annotation.actor, annotation.document_id) for annotation in annotations})
     )
@@ -154,9 +153,49 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
         compared=compared,
         documents=len({annotation.document_id for annotation in annotations}),
         dependent=len(dependent),
-        items=tuple(_item_agreement(item, independent, codebook, groups, len(compared)) for item in codebook.items),
+        items=_agreement_by_item(session, run, independent, len(compared)),
         disagreements=tuple(disagreements),
     )
+
+
+@cached_by_documents
+def rater_agreement(session: ProjectSession, run: RunRow) -> AgreementReport:
+    """Return the agreement of the gold raters on the run's documents, like that of reviewers.
+
+    It has no disagreements, because only those of reviewers are adjudicated.
+    """
+    codebook, ids = run.settings.codebook, session.store.runs.document_ids(run.run_id)
+    names = session.store.annotations.raters([run.run_id])
+    if len(names) < 2:
+        return AgreementReport({}, {}, 0, 0, (), ())
+    grids = [annotator_values(session, run, str(AnnotationSource("gold", name))) for name in names]
+    labelled = np.array([~np.isnan(grid).all(axis=1) for grid in grids])  # [rater, document]
+    shared = labelled.sum(axis=0) > 1
+    annotations = [
+        ReviewerValues(ids[row], codebook.items[column], name, value, independent=True)
+        for name, grid in zip(names, grids, strict=True)
+        for row, column in np.argwhere(shared[:, None] & ~np.isnan(grid))
+        if (value := decode_value(codebook, grid[row, column])) is not None
+    ]
+    compared = {name: int(of_rater.sum()) for name, of_rater in zip(names, labelled & shared, strict=True)}
+    compared = {name: count for name, count in compared.items() if count}
+    return AgreementReport(
+        reviewers=dict(zip(names, labelled.sum(axis=1).tolist(), strict=True)),
+        compared=compared,
+        documents=int(shared.sum()),
+        dependent=0,
+        items=_agreement_by_item(session, run, annotations, len(compared)),
+        disagreements=(),
+    )
+
+
+def _agreement_by_item(
+    session: ProjectSession, run: RunRow, annotations: Sequence[ReviewerValues], compared: int
+) -> tuple[ItemAgreement, ...]:
+    """Return the agreement on each item; ``compared`` is the number of people."""
+    codebook, codes = run.settings.codebook, group_codes(session, run)
+    groups = None if codes is None else dict(zip(session.store.runs.document_ids(run.run_id), codes, strict=True))
+    return tuple(_item_agreement(item, annotations, codebook, groups, compared) for item in codebook.items)
 
 
 def adjudicate(

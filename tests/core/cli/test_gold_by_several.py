@@ -175,6 +175,19 @@ def test_printed_scores_of_a_choice_name_their_reference_and_have_kappa(tmp_path
     assert "  gold@ben against gold@ann: n = 4 documents\n" in pair
 
 
+def test_printed_scores_of_several_labels_have_kappa_and_alpha_by_label(tmp_path: Path) -> None:
+    # Answers 11, 10, 00, 00: kappa = (3/4 - 1/2) / (1/2) = .5; alpha = 1 - (1/4) / (2 x 3 x 5 / 56) = .533.
+    write(tmp_path, *TEXTS)
+    for column, cells in (("s1", (1, 1, 0, 0)), ("s2", (1, 0, 0, 0))):
+        with_gold(tmp_path, column, *cells)
+    annotate_single(tmp_path, "--gold", "Service=s1@ann", "--gold", "Service=s2@ben")
+    project = ("--project", tmp_path / "p.duckdb")
+    pair = moot("evaluate", *project, "--reference", "gold@ann", "--annotator", "gold@ben").stdout
+    head, row = (next(line for line in pair.splitlines() if line.startswith(name)) for name in ("95%", "Service"))
+    assert head.endswith("Cohen's kappa  Krippendorff's alpha")
+    assert row.split()[-2:] == ["0.500", "0.533"]
+
+
 def test_report_of_a_rater_has_no_analysis_of_the_verdicts(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     for column, cells in (("s1", (1, 1, 0, 0)), ("s2", (1, 0, 0, 0))):

@@ -389,6 +389,19 @@ def test_review_settings_of_another_tab_are_kept(screen, project, session):
     assert queue.review_settings(session) == queue.ReviewSettings(0.6, True)
 
 
+def test_agreement_without_reviewers_shows_that_of_the_raters(screen, project, session):
+    gold = {f"d{n}": {"ann": sample_world.both("a"), "ben": sample_world.both("ab")} for n in range(2)}
+    sample_world.annotated(project, sample_world.CODEBOOK, gold, dict.fromkeys(gold, sample_world.both("a")))
+    shown = html(screen("review", review_view="Agreement"))
+    assert "No document has two reviewers yet" in shown
+    assert "2 documents with two or more raters: ann (2), ben (2)" in shown
+    assert "Alpha: undefined (–), because all raters gave the same value everywhere." in shown
+    assert "this project has rater ann and rater ben." in shown, "the run is not finished"
+    app = screen("evaluate", evaluate_tab="models")
+    app.button(key="models-raters").click().run()
+    assert app.session_state["review_view"] == "Agreement"
+
+
 def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     run_id = sample_world.build(project)
     app = screen("review", review_view="Agreement")

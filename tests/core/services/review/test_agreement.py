@@ -14,6 +14,7 @@ from core.services.review import actions, agreement, queue
 from core.services.review.queue import QueueFilter, ReviewSettings
 from core.stats.intervals import wilson
 from tests.core.services import sample_world
+from tests.core.services.sample_world import both
 from tests.core.services.sessions import decide
 from tests.core.store.helpers import make_settings, store_debate
 
@@ -55,6 +56,25 @@ def test_agreement_of_two_reviewers_matches_hand_counts(session, run):
         {"ann": True, "bob": False},
     )
     assert report.open == report.disagreements
+
+
+def test_agreement_of_raters_matches_hand_counts(project):
+    # Alpha of ann and ben as in the test above: kappa .5. Beta differs once: observed 3/4, chance 1/4 + 1/4, kappa .5.
+    # cyd labelled d4 only, which nobody shares.
+    ann, ben = ("ab", "", "ab", ""), ("ab", "", "b", "b")
+    gold = {f"d{n}": {"ann": both(ann[n]), "ben": both(ben[n])} for n in range(4)} | {"d4": {"cyd": both("a")}}
+    session, run = sample_world.annotated(project, sample_world.CODEBOOK, gold, dict.fromkeys(gold, both("a")))
+    report = agreement.rater_agreement(session, run)
+    assert (report.documents, report.compared) == (4, {"ann": 4, "ben": 4})
+    assert report.reviewers == {"ann": 4, "ben": 4, "cyd": 1}
+    alpha, beta = report.items
+    assert (alpha.n, alpha.observed.value, alpha.kappa.value) == (4, 0.75, pytest.approx(0.5))
+    assert (beta.n, beta.observed.value, beta.kappa.value) == (4, 0.75, pytest.approx(0.5))
+    assert agreement.agreement_report(session, run).documents == 0, "raters are no reviewers"
+
+
+def test_one_rater_has_no_agreement(session, run):
+    assert agreement.rater_agreement(session, run).documents == 0
 
 
 def test_documents_of_one_group_are_one_case_of_the_intervals(project):
