@@ -18,6 +18,9 @@ from core.store.write_queue import Repository
 SPLIT = "held-out split"
 """Project setting that stores seed and share of the held-out split, set once by the first use of the Lab."""
 
+ACCEPTED_CHANGES = "accepted changes"
+"""Subject of a trial of changes that Moot suggested and a person accepted."""
+
 SweepState: TypeAlias = Literal["running", "paused", "done", "stopped", "failed"]
 
 _TRIAL = (
@@ -159,14 +162,17 @@ class Lab(Repository):
         held_out = f"SELECT id FROM (SELECT unnest($ids) AS id) WHERE {_HELD_OUT}"
         return set(self._connection.column(held_out, {**split.params, "ids": list(document_ids)}))
 
-    def known_errors(self, run_ids: Sequence[str], before: float) -> set[str]:
-        """Return the documents with a verdict of one of these runs and a submitted review before a time, or gold."""
-        query = f"""SELECT DISTINCT document_id FROM (FROM verdicts SELECT run_id, document_id, unix_time
-            UNION ALL FROM superseded_verdicts SELECT run_id, document_id, unix_time)
-            SEMI JOIN (SELECT document_id FROM gold
-                UNION ALL SELECT document_id FROM events WHERE {IS_SUBMISSION} AND unix_time < $before)
-            USING (document_id) WHERE list_contains($runs, run_id) AND unix_time < $before"""
-        return set(self._connection.column(query, {"runs": list(run_ids), "before": before}))
+    def labelled_before(self, time: float) -> set[str]:
+        """Return the documents with a review that was submitted before a time, or with gold, which has no time."""
+        reviewed = f"SELECT document_id FROM events WHERE {IS_SUBMISSION} AND unix_time < ?"
+        return set(self._connection.column(f"SELECT document_id FROM gold UNION {reviewed}", [time]))
+
+    def ended_before(self, run_ids: Sequence[str], time: float) -> set[str]:
+        """Return the documents with a verdict of one of these runs before a time, also one that was replaced since."""
+        condition = "WHERE list_contains($runs, run_id) AND unix_time < $time"
+        tables = ("verdicts", "superseded_verdicts")
+        query = " UNION ".join(f"SELECT document_id FROM {table} {condition}" for table in tables)
+        return set(self._connection.column(query, {"runs": list(run_ids), "time": time}))
 
     def ended(self, run_id: str) -> set[str]:
         """Return documents of a run whose debate has ended without a provider error."""

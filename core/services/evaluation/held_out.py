@@ -16,7 +16,7 @@ from core.services.project_session import ProjectSession
 from core.services.prompt_templates import OTHER_MOOT, own_prompts
 from core.services.result_cache import cached_by_reviews
 from core.stats.arrays import Mask
-from core.store.lab import SPLIT, Split
+from core.store.lab import ACCEPTED_CHANGES, SPLIT, Split
 
 
 def version_of(settings: RunSettings) -> Hashable:
@@ -34,11 +34,13 @@ def version_of(settings: RunSettings) -> Hashable:
 
 @cached_by_reviews
 def shaping_documents(session: ProjectSession, run: RunRow) -> frozenset[str]:
-    """Return the documents whose errors could be seen before the version of a run was first used.
+    """Return the documents that are not held out and may have shaped the version of a run before its first use.
 
-    They are not held out, and had a label and a verdict of an earlier version. Gold counts as known from the start.
+    Each had a label by then, and a verdict of an earlier version, so that an error could be seen. Where a suggested
+    change was accepted by then, a label is enough. Gold counts as known from the start.
     """
-    created, runs = session.store.runs.creation_times(), session.store.runs
+    lab, runs = session.store.lab, session.store.runs
+    created = runs.creation_times()
     settings = {run_id: found for run_id in created if (found := runs.settings(run_id)) is not None}
     own = settings[run.run_id]
     version, labels = version_of(own), own.codebook.label_names.keys()
@@ -48,9 +50,12 @@ def shaping_documents(session: ProjectSession, run: RunRow) -> frozenset[str]:
         for run_id, other in settings.items()
         if created[run_id] < first_used and not labels.isdisjoint(other.codebook.label_names)
     ]
-    documents = session.store.lab.known_errors(earlier, first_used) if earlier else set()
+    documents = lab.labelled_before(first_used) & lab.ended_before(earlier, first_used) if earlier else set()
+    accepted = [created[trial.after_run] for trial in lab.trials(ACCEPTED_CHANGES) if trial.after_run in created]
+    if by_then := [time for time in accepted if time <= first_used]:
+        documents |= lab.labelled_before(max(by_then))
     if documents and (split := session.store.settings.get(SPLIT)) is not None:
-        documents -= session.store.lab.held_out_among(Split(**split), list(documents))
+        documents -= lab.held_out_among(Split(**split), list(documents))
     return frozenset(documents)
 
 

@@ -28,10 +28,9 @@ from core.services.lab.trials import TrialResult
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
+from core.store.lab import ACCEPTED_CHANGES
 from core.store.rows import validated
 
-SUBJECT = "accepted changes"
-"""Subject of a trial of accepted changes."""
 NAMES = ("the codebook without the accepted changes", "the codebook with the accepted changes")
 """Names of both sides of the trial."""
 SETTING = "accepted changes"
@@ -111,7 +110,7 @@ def accepted(session: ProjectSession) -> AcceptedChanges | None:
         return None
     split = document_samples.holdout_split(session)
     number = session.store.settings.get(SETTING)["trial"]
-    trial = trials.find_trial(session, SUBJECT, number) if number is not None else None
+    trial = trials.find_trial(session, ACCEPTED_CHANGES, number) if number is not None else None
     is_running = trial is not None and trials.is_trial_active(session, trial)
     result = _result(session, trial.number) if trial is not None and not is_running else None
     return AcceptedChanges(changes, split.development + split.held_out, is_running, result)
@@ -119,7 +118,7 @@ def accepted(session: ProjectSession) -> AcceptedChanges | None:
 
 @cached_until_commit
 def _result(session: ProjectSession, number: int) -> TrialResult | None:
-    trial = trials.find_trial(session, SUBJECT, number)
+    trial = trials.find_trial(session, ACCEPTED_CHANGES, number)
     result = trials.trial_result(session, trial) if trial is not None else None
     return result if result is not None and result.labelled else None
 
@@ -201,7 +200,7 @@ def _store_and_try(session: ProjectSession, changes: Sequence[AcceptedChange]) -
 
 def _start_trial(session: ProjectSession, changes: Iterable[AcceptedChange]) -> int | None:
     """Start the trial of changes and return its number; None without labelled documents or if it cannot start."""
-    latest = trials.find_trial(session, SUBJECT)
+    latest = trials.find_trial(session, ACCEPTED_CHANGES)
     if latest is not None and trials.is_trial_active(session, latest):
         trials.stop_trial(session, latest)  # of fewer changes
     used = {document for document, *_ in session.store.classifiers.codebook_examples()}
@@ -215,7 +214,7 @@ def _start_trial(session: ProjectSession, changes: Iterable[AcceptedChange]) -> 
     with suppress(MootError):  # accepting must not fail; the page says that there is no trial
         settings = planning.build_settings(planning.Plan(protocol), after, 0, session.models)
         before = settings.model_copy(update={"codebook": without(after, changes).closed})
-        change = trials.SettingsChange(SUBJECT, before, settings, *NAMES)
+        change = trials.SettingsChange(ACCEPTED_CHANGES, before, settings, *NAMES)
         return trials.start_trial(
             session, change, document_samples.DocumentSample(dict.fromkeys(sampled, "random"), 0)
         ).number

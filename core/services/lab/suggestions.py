@@ -37,6 +37,7 @@ from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
 from core.stats.error_analysis import MIN_Z, cues
 from core.store.annotation_sources import REVIEWED_OR_GOLD
+from core.store.lab import ACCEPTED_CHANGES
 
 Part: TypeAlias = Literal["keywords", "include", "exclude", "less"]
 """Field that a suggestion changes: a list of the label, or (``less``) a keyword to remove."""
@@ -198,7 +199,7 @@ def latest_scored_run(session: ProjectSession) -> str | None:
     trial_runs = [
         trial.after_run
         for trial in session.store.lab.trials()
-        if len(trial.sample["strata"]) > 1 and not trial.held_out and trial.subject != accepted_changes.SUBJECT
+        if len(trial.sample["strata"]) > 1 and not trial.held_out and trial.subject != ACCEPTED_CHANGES
     ]
     runs = [row.run_id for row in session.all_runs() if row.verdicts]
     latest_first = sorted([*trial_runs, *runs], key=lambda run_id: (len(run_id), run_id), reverse=True)  # r9999, r10000

@@ -12,6 +12,7 @@ from core.codebook import Codebook, Label
 from core.errors import ProjectError
 from core.services.lab import accepted_changes
 from core.store import migrations
+from core.store.lab import ACCEPTED_CHANGES
 from core.store.project import Project
 from core.store.review_queue import Viewpoint
 from tests.core.store.helpers import make_settings
@@ -82,7 +83,7 @@ def test_accepted_changes_of_an_older_file_keep_their_trial(path):
             "reviewed": 12,
         }
         assert project.store.settings.get("accepted lessons") is None
-        assert [trial.number for trial in project.store.lab.trials(accepted_changes.SUBJECT)] == [7]
+        assert [trial.number for trial in project.store.lab.trials(ACCEPTED_CHANGES)] == [7]
 
 
 def test_newer_file_is_refused(path):

@@ -120,6 +120,13 @@ def test_accuracy_sentence_names_the_next_step() -> None:
     assert "of ratings are correct" in accuracy_sentence(_estimate(reviewed=400, right=known), "rating")
 
 
+@pytest.mark.parametrize(("reviewed", "drawn"), [(60, 12), (400, 400)])
+def test_accuracy_sentence_names_reviewed_documents_that_may_have_shaped_the_version(reviewed: int, drawn: int) -> None:
+    known = Estimate(0.918, Interval(0.874, 0.95))
+    estimate = _estimate(reviewed=reviewed, drawn=drawn, right=known, shaped_by=9)
+    assert f" {estimate.caveat}." in accuracy_sentence(estimate, "multilabel")
+
+
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
     with studio(tmp_path, monkeypatch) as workspace:

@@ -12,10 +12,12 @@ from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import held_out
 from core.services.evaluation.evaluation import evaluate, to_json
 from core.services.evaluation.run_comparison import comparison, comparison_report
+from core.services.lab import accepted_changes
 from core.services.project_session import ProjectSession
 from core.services.review.accuracy_estimate import estimate_accuracy
 from core.store.project import Project
 from tests.core.services.sample_world import CODEBOOK, both, session_on
+from tests.core.services.sessions import BOOK, annotate, studio, until
 from tests.core.store.helpers import make_settings, record_review, set_status, store_debate, store_debates
 
 DOCUMENTS = [f"d{n}" for n in range(40)]
@@ -124,3 +126,19 @@ def test_evaluation_and_paper_name_the_documents_that_may_have_shaped_the_versio
     assert CAVEAT not in evaluate(session, first).describe_basis()
     assert CAVEAT not in manuscript.build(session, first).sections["Methods"][1]
     assert not evaluate(session, second, f"run:{first.run_id}").basis.shaped_by
+
+
+@pytest.mark.parametrize("is_suggested", [True, False])
+def test_gold_may_have_shaped_a_suggestion_that_was_accepted_before_any_run(tmp_path, is_suggested):
+    with studio(tmp_path, documents=0) as (_, session):
+        label = BOOK.labels[1]
+        gold = {"gold": {label.id: True}}
+        session.store.documents.add([Document(id, {"text": f"A gondolier {id}."}, gold=gold) for id in DOCUMENTS])
+        changed = codebooks.change_label(BOOK, label.id, keywords=(*label.keywords, "gondolier"))
+        codebooks.save(session, changed)
+        if is_suggested:
+            accepted_changes.record(session, BOOK, changed)
+            until(lambda: (found := accepted_changes.accepted(session)) is not None and not found.is_running)
+        run = annotate(session)
+        held = document_samples.held_out_among(session, DOCUMENTS)
+        assert held_out.shaping_documents(session, run) == ({*DOCUMENTS} - held if is_suggested else set())

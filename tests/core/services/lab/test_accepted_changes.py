@@ -12,6 +12,7 @@ from core.services.project_session import ProjectSession
 from core.services.review import actions, codebook_examples
 from core.services.review.codebook_examples import CodebookExample
 from core.services.runs import planning
+from core.store.lab import ACCEPTED_CHANGES
 from tests.core.services.sessions import BOOK, queue_runs, studio, until
 
 CLEAN, SERVICE = (label.id for label in BOOK.labels)
@@ -191,7 +192,7 @@ def test_review_examples_and_lab_suggestions_are_accepted_changes(tmp_path):
         result = wait_for_trial(session)
         assert len(result.changes) == 2
         assert result.result.cells.corrected > 0
-        trial = session.store.lab.trials(accepted_changes.SUBJECT)[-1]
+        trial = session.store.lab.trials(ACCEPTED_CHANGES)[-1]
         assert "p0" not in trial.sample["strata"], "the document of an example is not in the sample"
         assert not document_samples.held_out_among(session, list(trial.sample["strata"]))
         accepted_changes.undo(session)
