@@ -96,7 +96,7 @@ def _alternative_test(test: Alternative, basis: str, shared: int) -> None:
     line(test.sentence)
     if not test.people and shared:
         help = "Review, Agreement: kappa and alpha of the raters in the gold"
-        button("Agreement of the raters", "models-raters", _open_agreement, type="tertiary", help=help)
+        button("Agreement of the raters", "models-raters", _open_agreement, icon="balance", type="tertiary", help=help)
     if test.people:
         layout.counted(basis)
         rows = [
