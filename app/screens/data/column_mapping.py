@@ -12,7 +12,7 @@ import streamlit as st
 
 from app.state import DataState, bound
 from app.widgets.alerts import notice
-from app.widgets.elements import adding_field, field_name, literal
+from app.widgets.elements import adding_field, button, field_name, literal
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
@@ -168,6 +168,22 @@ def _raters_in_names(by_rater: Sequence[GoldSource], keep: Keep, *, are_read: bo
         help="The same labels by several raters, instead of a label for each column",
         **bound("map-raters", are_read, lambda on: _map(keep, gold=tuple(by_rater) if on else plain)),
     )
+
+
+def ask_for_raters(draft: ImportDraft, keep: Keep) -> None:
+    """Ask whether label columns are labels by several raters, if their names allow it and they are read as labels.
+
+    The ends of ``food_anna`` and ``food_ben`` may be people, those of ``food_price`` and ``food_taste`` are not.
+    """
+    by_rater = gold_mapping.gold_by_rater(draft)
+    if not by_rater or by_rater == draft.mapping.gold or any(source.kind != "label" for source in draft.mapping.gold):
+        return
+    raters = list(dict.fromkeys(source.rater for source in by_rater))
+    by_raters = f"{format_count(len(by_rater) // len(raters), 'label')} by {len(raters):,} raters"
+    with st.container(key="ask-for-raters", gap="xsmall"):
+        words = f"Their {len(by_rater):,} columns are read as {len(by_rater):,} labels, not as {by_raters}."
+        notice("warn", f"Are {join_names(raters)} raters?", words)
+        button(f"Read as {by_raters}", "map-raters-yes", partial(_map, keep, gold=by_rater), icon="group")
 
 
 def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:

@@ -201,6 +201,8 @@ class ImportPage:
             new = kept - (preview.existing if preview is not None else 0)
             title = f"Import {new:,}" if new else "Add missing values" if kept else "Import"
             submitted = st.button(title, type="primary", disabled=not ready, key="data-import")
+        if self.codebook is None:
+            column_mapping.ask_for_raters(self.draft, self.keep)
         if error is not None:
             error_box(error)
         if submitted and preview is not None:

@@ -285,6 +285,18 @@ def test_names_of_columns_may_end_with_any_rater(session: ProjectSession) -> Non
     assert counts == [("anna", False, 1), ("anna", True, 1), ("anna", True, 2), ("ben", False, 2)]
 
 
+def test_label_columns_that_may_be_by_raters_are_asked_about_beside_import(session: ProjectSession) -> None:
+    at = upload(b"id,text,food_anna,food_ben,room_anna,room_ben\na,soup one,1,0,1,1\nb,soup two,0,0,1,0\n")
+    question = "Are anna and ben raters?</b><p>Their 4 columns are read as 4 labels, not as 2 labels by 2 raters."
+    assert question in html(at)
+    button(at, "Read as 2 labels by 2 raters")
+    assert at.toggle(key="map-raters").value
+    assert "2 labels by 2 raters" in html(at)
+    assert "Are anna and ben raters?" not in html(at)
+    at = upload(b"id,text,food,room\na,soup one,1,0\nb,soup two,0,1\n")
+    assert "raters?" not in html(at)
+
+
 def label_id(session: ProjectSession, name: str) -> str:
     latest = session.store.codebooks.latest()
     assert latest is not None
