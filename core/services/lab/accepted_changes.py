@@ -97,9 +97,9 @@ def record(session: ProjectSession, before: Codebook, after: Codebook) -> None:
 
 def try_when_due(session: ProjectSession) -> None:
     """Try the accepted changes again if the reviewed documents have doubled since the last trial."""
-    stored = session.store.settings.get(SETTING) or {"changes": []}
+    stored = session.store.settings.get(SETTING) or {}
     due = max(MIN_REVIEWED, 2 * stored.get("reviewed", 0))
-    if stored["changes"] and count_reviewed(session) >= due and _applied(session):
+    if stored.get("changes") and count_reviewed(session) >= due and _applied(session):
         _store_and_try(session, _stored(session))
 
 
@@ -178,17 +178,27 @@ def _differences(before: Codebook, after: Codebook) -> Iterator[AcceptedChange]:
 
 
 def _stored(session: ProjectSession) -> tuple[AcceptedChange, ...]:
+    """Return the stored changes; none after a run with all those that are in the codebook, which has settled them."""
     stored = session.store.settings.get(SETTING) or {"changes": []}
-    return validated(_CHANGES, stored["changes"], "the accepted changes")
+    changes = validated(_CHANGES, stored["changes"], "the accepted changes")
+    if not changes:
+        return ()
+    applied = set(_changes_in(codebooks.codebook_status(session).codebook, changes))
+    is_settled = any(applied.issubset(_changes_in(run.settings.codebook, changes)) for run in session.all_runs())
+    return () if applied and is_settled else changes
 
 
-def _applied(session: ProjectSession) -> tuple[AcceptedChange, ...]:
-    """Return the stored changes that are in the codebook; the draft with a change may have been discarded.
+def _changes_in(codebook: Codebook, changes: Iterable[AcceptedChange]) -> tuple[AcceptedChange, ...]:
+    """Return which changes a codebook has.
 
     Changes that replaced each other are one, and those that cancelled each other are none.
     """
-    codebook = codebooks.codebook_status(session).codebook
-    return tuple(_differences(without(codebook, _stored(session)), codebook))
+    return tuple(_differences(without(codebook, changes), codebook))
+
+
+def _applied(session: ProjectSession) -> tuple[AcceptedChange, ...]:
+    """Return the stored changes that are in the codebook; the draft with a change may have been discarded."""
+    return _changes_in(codebooks.codebook_status(session).codebook, _stored(session))
 
 
 def _store_and_try(session: ProjectSession, changes: Sequence[AcceptedChange]) -> None:

@@ -13,7 +13,7 @@ from core.services.review import actions, codebook_examples
 from core.services.review.codebook_examples import CodebookExample
 from core.services.runs import planning
 from core.store.lab import ACCEPTED_CHANGES
-from tests.core.services.sessions import BOOK, queue_runs, studio, until
+from tests.core.services.sessions import BOOK, annotate, queue_runs, studio, until
 
 CLEAN, SERVICE = (label.id for label in BOOK.labels)
 
@@ -241,3 +241,16 @@ def test_accepted_changes_are_tried_on_documents_with_gold_too_when_a_few_are_re
         assert (
             wait_for_trial(session).result.labelled == len(document_samples.labelled_ids(session, held_out=False)) > 2
         )
+
+
+def test_run_of_a_saved_version_settles_its_accepted_changes(tmp_path):
+    with studio(tmp_path) as (_, session):
+        accept_keyword(session, SERVICE, "gondolier")
+        annotate(session)
+        assert accepted_changes.accepted(session), "the run has the version without the draft"
+        codebooks.save(session, codebooks.codebook_status(session).codebook)
+        assert accepted_changes.accepted(session)
+        annotate(session)
+        assert accepted_changes.accepted(session) is None
+        accept_keyword(session, CLEAN, "tap")
+        assert [change.added for change in accepted_changes.accepted(session).changes] == ["tap"]
