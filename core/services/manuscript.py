@@ -75,7 +75,8 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
             Listing(f"{role} ({template.name})", template.text) for role, template in run.settings.templates.items()
         ),
     }
-    return Manuscript(f"{session.name}: {run.title}", sections, _bibliography(" ".join(methods)))
+    title = f"{session.name}: {run.title}, reference: {reference_names(reference).noun}"
+    return Manuscript(title, sections, _bibliography(" ".join(methods)))
 
 
 def design_file(session: ProjectSession, run: RunRow) -> str:

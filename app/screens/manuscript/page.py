@@ -11,8 +11,9 @@ import streamlit as st
 from app import context
 from app.widgets import layout
 from app.widgets.alerts import error_boxes
-from app.widgets.elements import MAX_COLUMNS, button, download, heading, literal, remark
+from app.widgets.elements import MAX_COLUMNS, button, download, heading, line, literal, remark
 from app.widgets.run_picker import latent_truth_note, reference_picker, run_picker, runs_or_empty_page
+from core.documents import Reference
 from core.runs import RunRow
 from core.services import manuscript
 from core.services.evaluation import corrected_regression
@@ -36,7 +37,7 @@ def main() -> None:
     latent_truth_note(session, run, references, reference)
     paper = manuscript.build(session, run, reference)
     with st.container(horizontal=True, gap="small", key="manuscript-downloads"):
-        _downloads(session, run.run_id, paper)
+        _downloads(session, run.run_id, reference, paper)
         help = "A mean, trend or regression on the labels, corrected by your reviews"
         if button("Regression", "manuscript-regression", icon="show_chart", help=help):
             _regression(session, run)
@@ -44,10 +45,10 @@ def main() -> None:
         _preview(paper)
 
 
-def _downloads(session: ProjectSession, run_id: str, paper: Manuscript) -> None:
+def _downloads(session: ProjectSession, run_id: str, reference: Reference, paper: Manuscript) -> None:
     base = urljoin(st.context.url or "", "/")  # the file is read elsewhere: its links need the whole address
     for form, title in _FORMS.items():
-        content, name = partial(write, paper, form, base=base), f"{run_id}-manuscript{SUFFIXES[form]}"
+        content, name = partial(write, paper, form, base=base), f"{run_id}-{reference}-manuscript{SUFFIXES[form]}"
         download(title, content, name, key=f"manuscript-{form}")
     download("BibTeX", paper.bibtex, "moot.bib", key="manuscript-bibtex")
     download(
@@ -60,6 +61,7 @@ def _downloads(session: ProjectSession, run_id: str, paper: Manuscript) -> None:
 
 
 def _preview(paper: Manuscript) -> None:
+    line(paper.title)
     for title, blocks in paper.sections.items():
         heading(title)
         for block in blocks:

@@ -63,6 +63,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
 def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     built = manuscript.build(session, run, "reviewed")
+    assert built.title.endswith(f": {run.title}, reference: review")
     annotation, reference, claim = built.sections["Methods"]
     assert isinstance(annotation, str)
     assert "We annotated 80 documents with 2 labels" in annotation

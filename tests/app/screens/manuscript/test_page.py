@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from core.codebook import Codebook, Label, load_yaml
 from core.documents import Document
 from core.services.evaluation.corrected_regression import saved_formulas
@@ -45,3 +47,14 @@ def test_wide_table_of_scores_can_be_scrolled(session: ProjectSession) -> None:
     wide = [table for table in tables if table]
     assert len(tables) > len(wide) == 1
     assert 'tabindex="0" role="region" aria-label="Scores of each dimension' in wide[0]
+
+
+def test_files_name_the_reference(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.store.documents.add(Document(f"d{n}", {"text": "t"}, gold={"gold": {"f": n}}) for n in range(1, 4))
+    session.store.codebooks.save(RATED)
+    run = annotate(session)
+    names: list[str] = []
+    monkeypatch.setattr("app.widgets.elements.download", lambda _title, _content, name, **_: names.append(name))
+    shown = html(open_page("manuscript"))
+    assert f"{run.run_id}-gold-manuscript.md" in names
+    assert f"{run.title}, reference: gold" in shown
