@@ -61,7 +61,7 @@ def _missing_keywords(codebook: Codebook) -> list[str]:
     if codebook.kind == "rating" or not bare:
         return []
     words = f"{join_names(bare, MAX_NAMED)} {plural(len(bare), 'has', 'have')} no keywords"
-    hint = "add keywords (the Codebook page and moot keywords propose some)"
+    hint = "add keywords (the Codebook page and moot keywords propose words that stand out in your texts, if any do)"
     if codebook.kind == "multilabel":
         return [f"{words}. The baseline finds a label without keywords in fewer texts: {hint}."]
     return [

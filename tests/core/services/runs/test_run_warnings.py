@@ -66,3 +66,4 @@ def test_label_without_any_word_has_one_warning() -> None:
     without_words, without_keywords = run_warnings.settings_warnings(settings, ModelLibrary())
     assert without_words.startswith("'Other' has no word")
     assert without_keywords.startswith("Qxz has no keywords")
+    assert "propose words that stand out in your texts, if any do" in without_keywords
