@@ -123,7 +123,7 @@ def test_definition_is_changed_tested_saved_and_used_in_a_run(page: Page) -> Non
     page.get_by_text("not scored yet").wait_for()
     page.get_by_role("textbox", name="Note for v2").fill("fewer words")
     page.get_by_role("textbox", name="Note for v2").press("Tab")
-    page.get_by_role("button", name="Save as v2").click()
+    page.get_by_test_id("stMain").get_by_role("button", name="Save as v2", exact=True).click()
     page.get_by_text("Saved as v2").wait_for()
     expect(page.get_by_role("button", name="Restore: v1")).to_be_enabled()
 
