@@ -25,6 +25,7 @@ from core.errors import MootError
 
 if TYPE_CHECKING:
     from app.pages import PageName
+    from core.codebook import Codebook
     from core.runs import RunRow
     from core.services.data.importing import ImportDraft
     from core.services.lab.trials import Trial
@@ -125,6 +126,10 @@ class CodebookState:
     """Widget: note for the next saved version."""
     unmatched: Value[tuple[str, tuple[str, ...], tuple[str, ...]] | None] = Value(None)
     """Keywords without a match that the user removed last: label id, all its keywords before, and the removed ones."""
+    seen: Value[Codebook | None] = Value(None)
+    """Codebook that the page showed or stored last, None before it shows one."""
+    own: Value[Codebook | None] = Value(None)
+    """Codebook of this tab while the user has to choose between it and the draft of another tab, else None."""
 
     def select_label(self, label_id: str | None) -> None:
         """Select the label to edit. Rejected inputs of the previous label are dropped."""
@@ -446,11 +451,12 @@ class SessionState:
         """Store the page that is drawn.
 
         Review resumes at the document that it showed last. Results of a preflight are dropped: on Models, the user may
-        have fixed what failed.
+        have fixed what failed. The codebook is shown as it is stored.
         """
         if page != self.page:
             self.page = page
             RunState.probes.reset()
+            CodebookState.seen.reset()
             self.review.start_document = self.review.document
 
     def read_url(self, project: str) -> None:

@@ -1,4 +1,7 @@
-"""Versions of a codebook: list, comparison, and restoring an older one; and accepted changes, to undo or to keep."""
+"""Versions of a codebook: list, comparison, restoring an older one, and the choice between drafts of two tabs.
+
+Also accepted changes, to undo or to keep.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,14 @@ from typing import Any
 import streamlit as st
 from markupsafe import Markup
 
-from app.state import Value, state
-from app.widgets.alerts import error_notices
+from app.state import CodebookState, Value, state
+from app.widgets.alerts import error_notices, notice
 from app.widgets.elements import button, line, remark
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.formatting import capitalised, format_count, format_effect
 from core.services.codebooks import codebook as codebooks
+from core.services.codebooks.codebook import CodebookStatus
 from core.services.codebooks.diff import LabelChange, Piece, compare
 from core.services.lab import accepted_changes
 from core.services.project_session import ProjectSession
@@ -75,6 +79,63 @@ def _change(change: LabelChange) -> str:
         )
         rows += f"<dt>{escape(FIELDS.get(field.field, field.field))}</dt><dd>{pieces(shown)}</dd>"
     return f'<h3>{head}<small class="moot-why">{note}</small></h3><dl>{rows}</dl>'
+
+
+def tab_status(session: ProjectSession) -> CodebookStatus:
+    """Return the codebook in the editor of this tab, and remember that the page shows it.
+
+    It is the draft, except that the tab keeps its own codebook from a change in another tab until the user chooses.
+    """
+    status = codebooks.codebook_status(session)
+    state.codebook.own = own = own_codebook(status)
+    if own is not None:
+        return codebooks.codebook_status(session, own)
+    state.codebook.seen = status.codebook
+    return status
+
+
+def own_codebook(stored: CodebookStatus) -> Codebook | None:
+    """Return the codebook of this tab if another tab has changed the stored one since, otherwise None."""
+    own = state.codebook.own or state.codebook.seen
+    return None if own == stored.codebook else own
+
+
+def change_draft(session: ProjectSession, change: Callable[[], object]) -> bool:
+    """Call a function that changes the draft. Return False if the user must choose between the drafts of two tabs."""
+    if own_codebook(codebooks.codebook_status(session)) is not None:
+        return False  # the page shows the choice now
+    change()
+    CodebookState.seen.reset()
+    return True
+
+
+def draft_choice(session: ProjectSession) -> None:
+    """Draw the choice between the codebook of this tab and the draft that another tab has changed, if they differ."""
+    status = codebooks.codebook_status(session)
+    own = own_codebook(status)
+    above = st.container(key="draft-choice")  # always, so that the page below keeps its state
+    if own is None:
+        return
+
+    def keep_own() -> None:
+        codebooks.save_draft(session, own)
+        CodebookState.own.reset()
+        CodebookState.seen.reset()
+        state.note_saved("codebook")
+
+    def use_other() -> None:
+        CodebookState.own.reset()
+        CodebookState.seen.reset()
+        state.codebook.forget_inputs()
+
+    with above:
+        text = "This page shows your text. It is not saved until you choose one of the two."
+        notice("warn", "The codebook was changed in another tab", text)
+        with st.container(horizontal=True, gap="small"):
+            button("Use the other tab's text", "draft-use-other", use_other)
+            button("Keep mine", "draft-keep-own", keep_own)
+        with st.expander("Differences from the other tab's text to yours"):
+            changes(compare(status.codebook, own))
 
 
 def comparison(
@@ -159,9 +220,13 @@ def sentence(accepted: accepted_changes.AcceptedChanges) -> Markup:
 
 
 def _undo(session: ProjectSession) -> None:
-    with error_notices():
+    def undo() -> None:
         undone = accepted_changes.undo(session)
         pronoun = "it" if undone.changes == 1 else "them"
         saved = f"Codebook v{undone.version} was saved without {pronoun}. " if undone.version is not None else ""
         unsaved = "Your other unsaved changes stay in the draft." if codebooks.codebook_status(session).dirty else ""
         state.set_notice("ok", f"{format_count(undone.changes, 'change')} undone", saved + unsaved)
+
+    with error_notices():
+        if not change_draft(session, undo):
+            state.set_notice("warn", "Not undone", "First choose between the texts of two tabs on the Codebook page.")

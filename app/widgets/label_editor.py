@@ -18,6 +18,7 @@ from app.components import component
 from app.pages import PageName
 from app.state import CodebookState, bound, state
 from app.widgets.alerts import error_notices
+from app.widgets.codebook_versions import change_draft, own_codebook
 from app.widgets.elements import adding_field, button, field_name, fold, icon_button, line, literal
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
@@ -46,15 +47,31 @@ class Fields:
         self._page = page
 
     def apply(self, edit: Callable[[Codebook], Codebook]) -> None:
+        """Edit the draft, or only the codebook of this tab while another tab's draft differs."""
+        status = codebooks.codebook_status(self.session)
+        own = own_codebook(status)
         try:
-            codebooks.save_draft(self.session, edit(codebooks.codebook_status(self.session).codebook))
-            state.note_saved("codebook")
+            edited = edit(own or status.codebook)
         except KeyError:
             state.set_notice("warn", "Label not found", "It was deleted in another tab.")
+            return
+        if own is not None:
+            state.codebook.own = edited
+            return
+        codebooks.save_draft(self.session, edited)
+        state.codebook.seen = codebooks.codebook_status(self.session).codebook
+        state.note_saved("codebook")
 
     def save(self, note: str) -> bool:
-        """Save the draft as a version. Returns False, with a notice, if the input of a field on the page is invalid."""
-        book = codebooks.codebook_status(self.session).codebook
+        """Save the draft as a version.
+
+        Returns False, with a notice, if the input of a field on the page is invalid, or if another tab has changed the
+        draft.
+        """
+        status = codebooks.codebook_status(self.session)
+        book = status.codebook
+        if own_codebook(status) is not None:
+            return False  # the page shows the choice now
         if reason := self._rejected(book):
             state.set_notice("error", "Not saved: a field is invalid", reason)
             return False
@@ -73,8 +90,8 @@ class Fields:
 
     def discard(self) -> None:
         """Discard the draft and the invalid inputs of all pages."""
-        codebooks.discard(self.session)
-        state.codebook.forget_inputs()
+        if change_draft(self.session, partial(codebooks.discard, self.session)):
+            state.codebook.forget_inputs()
 
     def change(self, label_id: str, part: str, change: Callable[[Any], Any]) -> None:
         """Change one attribute of a label by a function of its value."""
@@ -323,7 +340,8 @@ _reading = threading.Lock()
 def in_texts(fields: Fields, label: Label) -> None:
     """Draw the keywords that the texts suggest for a label, and its matches. The rest of the page does not wait."""
     with st.spinner("Reading the texts …"), _reading:
-        book = codebooks.codebook_status(fields.session).codebook
+        status = codebooks.codebook_status(fields.session)
+        book = own_codebook(status) or status.codebook
         if all(other.id != label.id for other in book.labels):
             return  # deleted while this waited
         proposals = label_keywords.propose(fields.session, book)

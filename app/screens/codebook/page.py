@@ -37,12 +37,13 @@ GETS = {"multilabel": "several labels", "choice": "one label", "rating": "rating
 
 def main() -> None:
     session = context.require_project()
-    status = codebooks.codebook_status(session)
+    status = codebook_versions.tab_status(session)
     fields = Fields(session, "codebook")
     if status.saved is None and not status.codebook.labels:
         start(session, fields)
         return
     page_header(session, fields, status)
+    codebook_versions.draft_choice(session)
     left, middle, right = st.columns((0.92, 1.75, 1.5), gap="small")
     with left:
         label = labels(session, fields, status)
@@ -68,7 +69,7 @@ def page_header(session: ProjectSession, fields: Fields, status: CodebookStatus)
         if status.dirty:
             saved(state.saved_at.get("codebook"), "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
-            files(session, book)
+            files(fields, book)
             if status.dirty:
                 line("An import replaces the draft. Save or export the draft first to keep its changes.")
         if status.dirty:
@@ -87,19 +88,22 @@ def page_header(session: ProjectSession, fields: Fields, status: CodebookStatus)
 
 @st.dialog("Changes", width="large")
 def compare(session: ProjectSession) -> None:
-    status = codebooks.codebook_status(session)
+    status = codebook_versions.tab_status(session)
 
     def restore(number: int) -> None:
-        with error_boxes():
+        def restored() -> None:
             version = codebooks.restore(session, number)
             state.codebook.forget_inputs()
             state.set_notice("ok", f"v{number} is the newest again, as v{version}")
+
+        with error_boxes():
+            codebook_versions.change_draft(session, restored)
             st.rerun()
 
     codebook_versions.comparison(codebooks.history(session), status.codebook if status.dirty else None, restore)
 
 
-def files(session: ProjectSession, book: Codebook) -> None:
+def files(fields: Fields, book: Codebook) -> None:
     for title, content, suffix in (("Export YAML", dump_yaml, ".yaml"), ("Export REFI-QDA", dump_qdc, ".qdc")):
         download(
             title,
@@ -108,13 +112,12 @@ def files(session: ProjectSession, book: Codebook) -> None:
             disabled=not book.labels,
             help="Codes for ATLAS.ti, MAXQDA, NVivo and others" if suffix == ".qdc" else None,
         )
-    import_form(session, book)
+    import_form(fields, book)
 
 
-def import_form(session: ProjectSession, book: Codebook | None) -> None:
+def import_form(fields: Fields, book: Codebook | None) -> None:
     def save(content: bytes, name: str) -> None:
-        codebooks.save_draft(session, codebooks.import_file(content, name, book))
-        state.note_saved("codebook")
+        fields.apply(lambda _: codebooks.import_file(content, name, book))
         state.codebook.forget_inputs()
         state.codebook.select_label(None)
 
@@ -344,7 +347,7 @@ def start(session: ProjectSession, fields: Fields) -> None:
         heading("Start from scratch", "One label at a time.")
         button("Add the first label", "label-add", add_label, fields, type="primary")
         heading("Or from a file", "An exported codebook, or a YAML file that you wrote.")
-        import_form(session, None)
+        import_form(fields, None)
         if overview.count_documents(session):
             heading("Or from gold columns", "The Data page creates a codebook from gold columns of your file.")
             if st.button("Map gold columns", key="codebook-map-gold", icon=":material/rule:"):

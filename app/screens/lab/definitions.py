@@ -11,9 +11,8 @@ import streamlit as st
 from app import context
 from app.screens.lab.prompt import note_field, version_history
 from app.state import LabState, state, with_default
-from app.widgets import label_editor
+from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_boxes
-from app.widgets.codebook_versions import SAVE_HELP, changes, pieces, show_accepted_changes
 from app.widgets.elements import (
     button,
     discard_popover,
@@ -53,14 +52,15 @@ PARTS = {
 
 
 def definitions(session: ProjectSession, plan: Plan) -> None:
-    status = codebooks.codebook_status(session)
+    status = codebook_versions.tab_status(session)
     version = f"v{status.saved.number if status.saved else 0}"
     subtitle = f"{version} against the draft, {format_count(status.count, 'change')}" if status.dirty else version
     with panel("Definitions", subtitle, key="lab-definitions") as head:
         with head:
             view = segments("View", VIEWS, key=with_default("lab_definitions_view", "edit"), persist_state="session")
+        codebook_versions.draft_choice(session)
         if view == "diff":
-            changes(status.changes)
+            codebook_versions.changes(status.changes)
         elif view == "suggestions":
             _suggestions(session, plan, status)
         else:
@@ -105,10 +105,18 @@ def _foot(session: ProjectSession, status: CodebookStatus) -> None:
 
 
 def save_button(session: ProjectSession) -> None:
-    status = codebooks.codebook_status(session)
+    status = codebook_versions.tab_status(session)
     title = f"Save as v{status.next_version}"
     kind = "primary" if status.dirty else "secondary"
-    button(title, "lab-save-definitions", _save, session, type=kind, disabled=not status.dirty, help=SAVE_HELP)
+    button(
+        title,
+        "lab-save-definitions",
+        _save,
+        session,
+        type=kind,
+        disabled=not status.dirty,
+        help=codebook_versions.SAVE_HELP,
+    )
 
 
 def _save(session: ProjectSession) -> None:
@@ -117,16 +125,18 @@ def _save(session: ProjectSession) -> None:
 
 
 def _restore(session: ProjectSession, name: str) -> None:
-    version = codebooks.restore(session, int(name.removeprefix("v")))
-    state.codebook.forget_inputs()
-    state.set_notice("ok", f"{name} is the newest again, as v{version}")
+    def restore() -> None:
+        version = codebooks.restore(session, int(name.removeprefix("v")))
+        state.codebook.forget_inputs()
+        state.set_notice("ok", f"{name} is the newest again, as v{version}")
+
+    codebook_versions.change_draft(session, restore)
 
 
 def _open_version(session: ProjectSession, name: str) -> None:
     old = next(version for version in codebooks.history(session) if f"v{version.number}" == name)
-    codebooks.save_draft(session, old.codebook)
+    label_editor.Fields(session, "lab").apply(lambda _: old.codebook)
     state.codebook.forget_inputs()
-    state.note_saved("codebook")
 
 
 # -- suggestions
@@ -135,7 +145,7 @@ def _open_version(session: ProjectSession, name: str) -> None:
 def _suggestions(session: ProjectSession, plan: Plan, status: CodebookStatus) -> None:
     heading("From the errors")
     run_id = _errors_of(session)
-    show_accepted_changes(session)
+    codebook_versions.show_accepted_changes(session)
     suggested = suggestions.suggest_changes(session, run_id)
     if not suggested:
         line(
@@ -180,8 +190,8 @@ def _suggestion(session: ProjectSession, status: CodebookStatus, suggestion: sug
 
 def _take(session: ProjectSession, suggestion: suggestions.Suggestion) -> None:
     try:
-        suggestions.accept(session, suggestion)
-        state.note_saved("codebook")
+        if codebook_versions.change_draft(session, partial(suggestions.accept, session, suggestion)):
+            state.note_saved("codebook")
     except KeyError:
         state.set_notice("warn", "The label no longer exists", "It was deleted in another tab.")
 
@@ -240,7 +250,7 @@ def _proposal(session: ProjectSession, proposal: suggestions.Proposal, label: La
         is_edited = getattr(label, part) != getattr(proposal.before, part)
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"lab-proposed-{part}"):
             why = f'<div class="moot-why">{escape(str(effect))}</div>' if effect is not None else ""
-            words = f"<dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}{why}</dd>"
+            words = f"<dt>{escape(change.field)}</dt><dd>{codebook_versions.pieces(change.pieces)}{why}</dd>"
             st.html(f'<div class="moot-diff"><dl>{words}</dl></div>')
             help = "You have edited this field since. Propose a rewrite again." if is_edited else None
             accept, kind = ("Accept", "secondary") if pays else ("Accept anyway", "tertiary")
@@ -254,8 +264,11 @@ def _dismiss_field(session: ProjectSession, proposal: suggestions.Proposal, part
 
 
 def _accept_field(session: ProjectSession, proposal: suggestions.Proposal, part: str) -> None:
-    try:
+    def accept() -> None:
         _shared_rewrite(session).proposal = suggestions.accept_field(session, proposal, part)
-        state.note_saved("codebook")
+
+    try:
+        if codebook_versions.change_draft(session, accept):
+            state.note_saved("codebook")
     except (MootError, KeyError) as error:
         state.set_notice("error", "The change could not be applied", str(error))

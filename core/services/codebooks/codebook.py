@@ -90,11 +90,11 @@ def editor_codebook(session: ProjectSession) -> Codebook | None:
     return shown if shown.labels else None
 
 
-def codebook_status(session: ProjectSession) -> CodebookStatus:
-    """Return the codebook in the editor."""
+def codebook_status(session: ProjectSession, own: Codebook | None = None) -> CodebookStatus:
+    """Return the codebook in the editor. With ``own``, it is in the editor instead of the stored draft."""
     saved = session.store.codebooks.latest()
     base = saved.codebook if saved else Codebook()
-    shown = session.store.codebooks.draft() or base
+    shown = own or session.store.codebooks.draft() or base
     return CodebookStatus(shown, saved, compare(base, shown))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import ascii_lowercase
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +17,9 @@ from core.services.codebooks import label_keywords, prompt_diff
 from core.services.project_session import ProjectSession
 from core.store.reviews import Decision, ReviewChange
 from tests.app.studio import HOSTILE, button, html, open_page
+
+if TYPE_CHECKING:
+    from streamlit.testing.v1 import AppTest
 
 BOOK = load_yaml("{unit: review, labels: [{name: Price, keywords: [cheap]}, {name: Food, keywords: [soup]}]}")
 PRICE, FOOD = (label.id for label in BOOK.labels)
@@ -205,7 +208,7 @@ def test_keywords_of_a_label_that_was_deleted_in_another_tab_are_not_removed(sav
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(label_keywords, "count_matches", delete_then_read)
         button(at, "Remove 1 keyword without a match")
-    assert "Label not found" in html(at)
+    assert CHOICE in html(at)
 
 
 def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: ProjectSession) -> None:
@@ -357,3 +360,60 @@ def test_page_does_not_wait_until_the_texts_are_read(saved: ProjectSession, monk
     monkeypatch.setattr(prompt_diff, "preview", preview_first)
     monkeypatch.setattr(label_keywords, "propose", propose_later)
     assert "Proposed from your texts" in html(open_page("codebook"))
+
+
+def describe(at: AppTest, text: str) -> AppTest:
+    return at.text_area(key=f"codebook-label-description-{PRICE}").set_value(text).run()
+
+
+def description(at: AppTest) -> str:
+    return str(at.text_area(key=f"codebook-label-description-{PRICE}").value)
+
+
+CHOICE = "The codebook was changed in another tab"
+
+
+def test_text_that_another_tab_wrote_is_not_saved_before_the_user_chooses(saved: ProjectSession) -> None:
+    first = describe(open_page("codebook"), "What it costs.")
+    second = open_page("codebook")
+    assert CHOICE not in html(second)
+    describe(second, "Whether it is cheap.")
+    assert CHOICE not in html(second)
+    first.button(key="codebook-save").click().run()
+    assert CHOICE in html(first)
+    assert len(codebooks.history(saved)) == 1
+    assert description(first) == "What it costs."
+    first.button(key="draft-keep-own").click().run()
+    first.button(key="codebook-save").click().run()
+    assert "Saved as v2" in html(first)
+    assert codebooks.current(saved).label(PRICE).description == "What it costs."
+    assert description(second.run()) == "Whether it is cheap."  # the other tab keeps its text, too
+    second.button(key="draft-use-other").click().run()
+    assert CHOICE not in html(second)
+    assert description(second) == "What it costs."
+
+
+def test_edit_after_a_change_in_another_tab_stays_in_its_tab_until_the_user_chooses(saved: ProjectSession) -> None:
+    first, second = open_page("codebook"), open_page("codebook")
+    describe(first, "What it costs.")
+    describe(second, "Whether it is cheap.")
+    assert CHOICE in html(second)
+    assert description(second) == "Whether it is cheap."
+    assert codebooks.codebook_status(saved).codebook.label(PRICE).description == "What it costs."
+    second.switch_page("screens/data/page.py").run()
+    second.switch_page("screens/codebook/page.py").run()
+    assert description(second) == "Whether it is cheap."
+    second.button(key="draft-discard-1").click().run()
+    assert codebooks.codebook_status(saved).dirty, "the draft of the other tab stays"
+    second.button(key="draft-keep-own").click().run()
+    assert CHOICE not in html(second)
+    assert codebooks.codebook_status(saved).codebook.label(PRICE).description == "Whether it is cheap."
+
+
+def test_page_that_is_opened_again_shows_the_draft_of_another_tab(saved: ProjectSession) -> None:
+    first = describe(open_page("codebook"), "What it costs.")
+    describe(open_page("codebook"), "Whether it is cheap.")
+    for page in ("data", "codebook"):
+        first.switch_page(f"screens/{page}/page.py").run()
+    assert CHOICE not in html(first)
+    assert description(first) == "Whether it is cheap."

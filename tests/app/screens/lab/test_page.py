@@ -520,6 +520,24 @@ def test_reload_shows_a_rewrite_that_is_being_written_and_then_its_proposal(
     assert "All changes are decided." in html(reloaded.run())
 
 
+def use_other_tab(at: AppTest) -> None:
+    """Draw the page, which notices that another tab has changed the draft, and take that draft."""
+    at.run().button(key="draft-use-other").click().run()
+
+
+def test_definition_that_another_tab_wrote_is_not_saved_before_the_user_chooses(filled: ProjectSession) -> None:
+    field = f"lab-label-description-{BOOK.labels[0].id}"
+    at = open_page("lab")
+    at.text_area(key=field).set_value("Dirt of any kind.").run()
+    codebooks.save_draft(filled, codebooks.change_label(BOOK, BOOK.labels[0].id, description="Other tab."))
+    at.button(key="lab-save-definitions").click().run()
+    assert len(codebooks.history(filled)) == 1
+    assert at.text_area(key=field).value == "Dirt of any kind."
+    at.button(key="draft-keep-own").click().run()
+    at.button(key="lab-save-definitions").click().run()
+    assert codebooks.current(filled).label(BOOK.labels[0].id).description == "Dirt of any kind."
+
+
 def test_rewrite_is_not_offered_for_deleted_labels(filled: ProjectSession) -> None:
     planning.save_plan(filled, planning.Plan().with_same_model(RoleModel(connection="openai", model="gpt-4.1")))
     first, second = BOOK.labels
@@ -531,12 +549,17 @@ def test_rewrite_is_not_offered_for_deleted_labels(filled: ProjectSession) -> No
     assert "Better words." in re.sub(r"<[^>]+>", "", html(at.run()))
     assert not at.button(key="lab-take-description").disabled
     codebooks.save_draft(filled, codebooks.change_label(BOOK, first.id, description="My words."))
-    assert at.run().button(key="lab-take-description").disabled, "it would replace the user's words"
+    at.run().button(key="lab-take-description").click().run()
+    assert codebooks.codebook_status(filled).codebook.label(first.id).description == "My words."
+    use_other_tab(at)
+    assert at.button(key="lab-take-description").disabled, "it would replace the user's words"
     rest = codebooks.delete_label(BOOK, first.id)
     codebooks.save_draft(filled, rest)
-    assert "Better words." not in re.sub(r"<[^>]+>", "", html(at.run()))
+    use_other_tab(at)
+    assert "Better words." not in re.sub(r"<[^>]+>", "", html(at))
     codebooks.save_draft(filled, codebooks.delete_label(rest, second.id))
-    assert "No labels yet. Add one on the Codebook page." in html(at.run())
+    use_other_tab(at)
+    assert "No labels yet. Add one on the Codebook page." in html(at)
     assert "Propose a rewrite" not in [button.label for button in at.button]
 
 
@@ -549,4 +572,5 @@ def test_note_stays_while_the_user_looks_at_another_page_and_ends_with_the_draft
     assert at.text_input(key="lab_note").value == "hotels only"
     at.button(key="draft-discard-1").click().run()
     codebooks.save_draft(filled, codebooks.change(BOOK, domain="ships"))
-    assert at.run().text_input(key="lab_note").value == ""
+    use_other_tab(at)
+    assert at.text_input(key="lab_note").value == ""
