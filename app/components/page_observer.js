@@ -1,6 +1,7 @@
 // Show the top of each new page, and notify the page when the system's theme changes. Moot has no other theme setting.
 
-import "./pending_input.js"; // this component is on every page
+import "./codebook_focus.js"; // this component is on every page
+import "./pending_input.js";
 import "./popover_focus.js";
 
 import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";

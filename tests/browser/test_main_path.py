@@ -54,8 +54,15 @@ def describe_label(page: Page) -> None:
     page.get_by_role("textbox", name="Description").fill("How clean or dirty the place is.")
     page.get_by_role("textbox", name="Description").press("Tab")
     page.get_by_text("Draft saved").wait_for()
-    press(page, "Save as v2")
+    focused = page.locator("input:focus")
+    press(page, "Label")
+    expect(focused).to_have_value("New label")
+    page.get_by_role("button", name="Delete the label").first.press("Enter")
+    page.get_by_test_id("stPopoverBody").get_by_role("button", name="Delete the label").press("Enter")
+    expect(focused).to_have_value("Cleanliness")
+    page.get_by_role("button", name="Save as v2").press("Enter")
     expect(page.get_by_role("button", name="Save as v3")).to_be_disabled()
+    expect(focused).to_have_value("Cleanliness")
 
 
 def set_pace(page: Page) -> None:
