@@ -9,8 +9,8 @@ from core.codebook import Codebook, normalise
 from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
 from core.ingest.gold import GoldSource, LabelIndex, parse_binary, parse_rating
+from core.ingest.gold_suggestions import suggest_gold
 from core.ingest.mapping import require_column
-from core.ingest.mapping_suggestions import suggest_gold
 from core.ingest.table import Table
 
 _ALL_LABELS = ("label", "labels")

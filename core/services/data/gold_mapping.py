@@ -11,8 +11,8 @@ from core.documents import Value
 from core.errors import InputError, UsageError
 from core.formatting import format_rating
 from core.ingest.gold import GoldSource, LabelIndex
+from core.ingest.gold_suggestions import columns_by_rater
 from core.ingest.mapping import GOLD_KINDS, ColumnMapping, check_mapping
-from core.ingest.mapping_suggestions import columns_by_rater
 from core.ingest.table import Table
 from core.services.codebooks import codebook as codebooks
 from core.services.data.importing import (

@@ -16,7 +16,7 @@ from core.errors import UsageError
 from core.ingest.codebook_from_gold import codebook_from_gold
 from core.ingest.gold import GoldSource
 from core.ingest.gold_options import same_name_gold
-from core.ingest.mapping_suggestions import columns_by_rater, suggest_mapping
+from core.ingest.mapping_suggestions import suggest_mapping
 from core.ingest.read import read_table
 from core.ingest.table import REVIEW_DETAILS, Table, join_tables
 from tests.core.ingest.helpers import ASPECTS, BAD, GOOD, SENTIMENT, build, build_documents, table
@@ -660,23 +660,6 @@ def test_suggested_raters_without_a_codebook(columns: str, labels: str, raters: 
     assert ",".join(source.name for source in mapping.gold) == (labels or columns)
     assert ",".join(source.rater for source in mapping.gold) == (raters or ",".join([GOLD_RATER] * len(names)))
     assert ("by 2 raters" in mapping.reasons[2]) is bool(raters)
-
-
-@each_row(
-    ("columns", "labels", "raters"),
-    [
-        ("good food_anna,good food_ben,bar_anna,bar_ben", "good food,good food,bar,bar", "anna,ben,anna,ben"),
-        ("a_rater_x,a_rater_y,b_rater_x,b_rater_y", "a,a,b,b", "rater_x,rater_y,rater_x,rater_y"),
-        ("food_anna,food_ben,bar_anna", "", ""),  # not every rater has every label
-        ("room_size,room_noise", "", ""),  # only one label
-        ("food_anna,bar_anna", "", ""),  # only one rater
-        ("food,bar", "", ""),
-    ],
-)
-def test_label_columns_by_any_rater(columns: str, labels: str, raters: str) -> None:
-    sources = columns_by_rater(columns.split(","))
-    assert ",".join(source.label for source in sources) == labels
-    assert ",".join(source.rater for source in sources) == raters
 
 
 def test_ratings_without_raters_are_suggested_if_several_columns_share_a_scale() -> None:
