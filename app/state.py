@@ -294,8 +294,10 @@ class LabState:
     """Id of the label whose definition is edited."""
     editor_version: Value[int] = Value(0)
     """Number of times the page replaced the text of the editor."""
-    draft_text: Value[str] = Value("")
-    """Text that the editor saved last as a draft of a prompt."""
+    seen_text: Value[tuple[str, str] | None] = Value(None)
+    """Slot, and its text that the page showed or stored last. None before it shows one."""
+    own_texts: Value[dict[str, str]] = Value({})
+    """Texts of this tab, by slot, while the user has to choose between them and the draft of another tab."""
     problem: Value[MootError | None] = Value(None)
     """Error of the last change that could not be tested, else None."""
     errors_run: Value[str | None] = Value(None)
@@ -326,6 +328,7 @@ class LabState:
     def replace_editor_text(self) -> None:
         """Replace the text of the editor by the text of the page."""
         self.editor_version += 1
+        LabState.seen_text.reset()
 
 
 class AuthorsState:
@@ -451,12 +454,13 @@ class SessionState:
         """Store the page that is drawn.
 
         Review resumes at the document that it showed last. Results of a preflight are dropped: on Models, the user may
-        have fixed what failed. The codebook is shown as it is stored.
+        have fixed what failed. The codebook and prompts are shown as stored.
         """
         if page != self.page:
             self.page = page
             RunState.probes.reset()
             CodebookState.seen.reset()
+            LabState.seen_text.reset()
             self.review.start_document = self.review.document
 
     def read_url(self, project: str) -> None:

@@ -27,7 +27,6 @@ class TemplateEditor {
   constructor(root) {
     this.root = root;
     this.life = "";
-    this.loadedText = "";
     this.sentText = "";
     /** @type {Problem[]} */
     this.problems = [];
@@ -47,7 +46,6 @@ class TemplateEditor {
     this.component = component;
     if (this.life !== data.life) {
       this.life = data.life;
-      this.loadedText = data.text;
       this.area.value = data.text;
       this.sentText = this.area.value;
     }
@@ -81,7 +79,7 @@ class TemplateEditor {
     clearTimeout(this.timer);
     if (this.area.value === this.sentText) return;
     this.sentText = this.area.value;
-    this.component?.setStateValue("text", { life: this.life, loaded: this.loadedText, text: this.sentText });
+    this.component?.setStateValue("text", { life: this.life, text: this.sentText });
   }
 
   draw() {

@@ -6,6 +6,7 @@ Also accepted changes, to undo or to keep.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -113,12 +114,10 @@ def draft_choice(session: ProjectSession) -> None:
     """Draw the choice between the codebook of this tab and the draft that another tab has changed, if they differ."""
     status = codebooks.codebook_status(session)
     own = own_codebook(status)
-    above = st.container(key="draft-choice")  # always, so that the page below keeps its state
-    if own is None:
-        return
 
     def keep_own() -> None:
-        codebooks.save_draft(session, own)
+        if own is not None:
+            codebooks.save_draft(session, own)
         CodebookState.own.reset()
         CodebookState.seen.reset()
         state.note_saved("codebook")
@@ -128,14 +127,28 @@ def draft_choice(session: ProjectSession) -> None:
         CodebookState.seen.reset()
         state.codebook.forget_inputs()
 
-    with above:
+    differences = partial(changes, compare(status.codebook, own)) if own is not None else None
+    choice_of_drafts("codebook", differences, use_other=use_other, keep_own=keep_own)
+
+
+def choice_of_drafts(
+    what: str,
+    draw_differences: Callable[[], None] | None,
+    *,
+    use_other: Callable[[], None],
+    keep_own: Callable[[], None],
+) -> None:
+    """Draw the choice between the texts of two tabs for ``what``; nothing with None, if they do not differ."""
+    with st.container(key="draft-choice"):  # always, so that the page below keeps its state
+        if draw_differences is None:
+            return
         text = "This page shows your text. It is not saved until you choose one of the two."
-        notice("warn", "The codebook was changed in another tab", text)
+        notice("warn", f"The {what} was changed in another tab", text)
         with st.container(horizontal=True, gap="small"):
             button("Use the other tab's text", "draft-use-other", use_other)
             button("Keep mine", "draft-keep-own", keep_own)
         with st.expander("Differences from the other tab's text to yours"):
-            changes(compare(status.codebook, own))
+            draw_differences()
 
 
 def comparison(

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import "./dom.js";
 import drawEditor from "../../app/components/template_editor.js";
 
-test("the text is sent with the text that was loaded", () => {
+test("the text is sent when the field is left", () => {
   document.body.innerHTML = '<div id="component"><div class="moot"></div></div>';
   const parentElement = /** @type {HTMLElement} */ (document.querySelector("#component"));
   const data = { text: "Decide.", life: "1", name: "Judge", problems: [], height: 100 };
@@ -13,7 +13,7 @@ test("the text is sent with the text that was loaded", () => {
   const area = /** @type {HTMLTextAreaElement} */ (document.querySelector("textarea"));
   area.value = "Decide now.";
   area.dispatchEvent(new window.Event("blur"));
-  assert.deepEqual(sent, [{ life: "1", loaded: "Decide.", text: "Decide now." }]);
+  assert.deepEqual(sent, [{ life: "1", text: "Decide now." }]);
 });
 
 test("Tab leaves the editor, also while text is selected", () => {

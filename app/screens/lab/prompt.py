@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from html import escape
 from typing import Any
@@ -18,6 +18,7 @@ from app.widgets.alerts import error_boxes, notice
 from app.widgets.elements import button, discard_popover, download, facts, line, saved, segments
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import request_preview
+from core.errors import PromptError
 from core.formatting import capitalised
 from core.services import document_samples, prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -34,7 +35,8 @@ VIEWS = {"edit": "Edit", "diff": "Diff", "rendered": "Rendered"}
 
 def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callable[[], None]) -> None:
     """Draw the prompt panel. ``run_test`` tests the draft and is called for Ctrl+Enter in the editor."""
-    status = prompt_templates.template_status(session, slot)
+    stored = prompt_templates.template_status(session, slot)
+    status = _tab_status(stored)
     lines = diff.compare_lines(status.base.text, status.text)
     added, removed = diff.counts(lines)
     subtitle = (
@@ -43,6 +45,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callabl
     with panel(f"{slot.title} prompt" if slot.parts else slot.title, subtitle, key="lab-prompt") as head:
         with head:
             view = segments("View", VIEWS, key=with_default("lab_prompt_view", "edit"), persist_state="session")
+        _draft_choice(session, stored)
         versions = prompt_templates.versions(session, slot)
         by_name = {version.name: version for version in versions}
         match view:
@@ -69,6 +72,57 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, run_test: Callabl
         _foot(session, status, versions)
 
 
+def _tab_status(stored: TemplateStatus) -> TemplateStatus:
+    """Return the state of the editor in this tab, and remember that the page shows it.
+
+    Its text is the draft, except that the tab keeps its own text from a change in another tab until the user chooses.
+    """
+    slot, own = stored.slot, _own_text(stored)
+    others = {name: text for name, text in state.lab.own_texts.items() if name != slot.name}
+    if own is None:
+        state.lab.own_texts = others
+        state.lab.seen_text = (slot.name, stored.text)
+        return stored
+    state.lab.own_texts = {**others, slot.name: own}
+    return replace(stored, text=own, problems=prompt_templates.check_template(slot, own))
+
+
+def _own_text(stored: TemplateStatus) -> str | None:
+    """Return the text of this tab if another tab has changed the stored one since, otherwise None."""
+    slot, seen = state.lab.seen_text or ("", "")
+    own = state.lab.own_texts.get(stored.slot.name, seen if slot == stored.slot.name else None)
+    return None if own == stored.text else own
+
+
+def require_choice(session: ProjectSession, slot: Slot) -> None:
+    """Raise PromptError if the user has to choose between the text of this tab and the draft of another tab."""
+    if _own_text(prompt_templates.template_status(session, slot)) is not None:
+        raise PromptError("Two tabs have different texts of this prompt.", "First choose one of them.")
+
+
+def _draft_choice(session: ProjectSession, stored: TemplateStatus) -> None:
+    """Draw the choice between the text of this tab and the draft that another tab has changed, if they differ."""
+    own, slot = _own_text(stored), stored.slot
+
+    def choose(text: str | None) -> None:
+        if text is not None:
+            prompt_templates.save_draft(session, slot, text, stored.base)
+        state.lab.own_texts = {name: text for name, text in state.lab.own_texts.items() if name != slot.name}
+        state.lab.replace_editor_text()
+
+    def draw_differences() -> None:
+        _TEXT_DIFF(
+            key="lab-draft-diff", data={"lines": [asdict(line) for line in diff.compare_lines(stored.text, own or "")]}
+        )
+
+    codebook_versions.choice_of_drafts(
+        "prompt",
+        draw_differences if own is not None else None,
+        use_other=partial(choose, None),
+        keep_own=partial(choose, own),
+    )
+
+
 def _editor(session: ProjectSession, status: TemplateStatus, run_test: Callable[[], None]) -> None:
     slot = status.slot
     key, life = f"lab-text-{slot.name}", f"{slot.name}-{state.lab.editor_version}"
@@ -78,13 +132,12 @@ def _editor(session: ProjectSession, status: TemplateStatus, run_test: Callable[
         sent = reported(key, "text") or {}
         if sent.get("life") != life:
             return True
-        stored = prompt_templates.template_status(session, slot)
-        if stored.text not in (sent["loaded"], sent["text"], state.lab.draft_text):
-            remedy = "It was changed in another tab. Copy your text, then reload the page."
-            state.set_notice("warn", "Draft not saved", remedy)
+        stored, text = prompt_templates.template_status(session, slot), str(sent["text"])
+        if _own_text(stored) is not None:
+            state.lab.own_texts = {**state.lab.own_texts, slot.name: text}
             return False
-        prompt_templates.save_draft(session, slot, str(sent["text"]), stored.base)
-        state.lab.draft_text = prompt_templates.template_status(session, slot).text
+        prompt_templates.save_draft(session, slot, text, stored.base)
+        state.lab.seen_text = (slot.name, prompt_templates.template_status(session, slot).text)
         LabState.problem.reset()
         return True
 
@@ -144,6 +197,7 @@ def _files(session: ProjectSession, status: TemplateStatus) -> None:
     upload = st.file_uploader("Import", type=["md", "txt", "j2"], key=f"lab-file-{state.lab.editor_version}")
     if upload is not None:
         with error_boxes():
+            require_choice(session, status.slot)
             prompt_templates.import_template(session, status.slot, upload.getvalue(), upload.name)
             state.lab.replace_editor_text()
             st.rerun()
@@ -181,6 +235,7 @@ def note_field(number: int) -> None:
 
 
 def save(session: ProjectSession, slot: Slot) -> PromptVersion:
+    require_choice(session, slot)
     version = prompt_templates.save_version(session, slot, state.lab.note)
     LabState.note.reset()
     state.lab.replace_editor_text()
@@ -188,6 +243,7 @@ def save(session: ProjectSession, slot: Slot) -> PromptVersion:
 
 
 def _reset(session: ProjectSession, slot: Slot, version: PromptVersion) -> None:
+    require_choice(session, slot)
     prompt_templates.save_draft(session, slot, version.text, version)
     state.lab.replace_editor_text()
     for value in (LabState.problem, LabState.note):
@@ -195,6 +251,7 @@ def _reset(session: ProjectSession, slot: Slot, version: PromptVersion) -> None:
 
 
 def promote(session: ProjectSession, slot: Slot, version: PromptVersion) -> None:
+    require_choice(session, slot)
     prompt_templates.promote_version(session, slot, version)
     state.lab.replace_editor_text()
     runs = "New runs with this preset" if slot.of_preset else "New runs"

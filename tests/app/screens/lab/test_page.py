@@ -170,14 +170,41 @@ def test_editor_does_not_overwrite_the_draft_of_another_tab(
     loaded = stored().text
     at = lab(lab_subject=slot.name)
     for text in (f"{loaded}\nOne.", f"{loaded}\nOne. Two."):
-        sent.update(loaded=loaded, text=text)
+        sent.update(text=text)
         button(at, "Type")
         assert stored().text == text
     prompt_templates.save_draft(filled, slot, f"{loaded}\nOther tab.", stored().base)
-    sent["text"] = f"{loaded}\nOne. Two. Three."
+    own = f"{loaded}\nOne. Two. Three."
+    sent["text"] = own
     button(at, "Type")
     assert stored().text == f"{loaded}\nOther tab."
-    assert "Draft not saved" in html(at)
+    assert "The prompt was changed in another tab" in html(at)
+    at.button(key="lab-keep").click().run()
+    assert "First choose one of them." in html(at)
+    assert [version.number for version in prompt_templates.versions(filled, slot)] == [slot.shipped.number]
+    for view in ("diff", "edit"):
+        at.session_state["lab_prompt_view"] = view
+        at.run()
+    at.button(key="draft-keep-own").click().run()
+    assert stored().text == own
+    assert "The prompt was changed in another tab" not in html(at)
+    at.button(key="lab-keep").click().run()
+    assert prompt_templates.versions(filled, slot)[-1].text == own
+
+
+def test_prompt_that_another_tab_wrote_is_not_saved_before_the_user_chooses(filled: ProjectSession) -> None:
+    slot = judge_slot()
+    shipped = prompt_templates.template_status(filled, slot).base
+    prompt_templates.save_draft(filled, slot, f"{shipped.text}\nMine.", shipped)
+    at = lab(lab_subject=slot.name)
+    prompt_templates.save_draft(filled, slot, f"{shipped.text}\nOther tab.", shipped)
+    at.button(key="lab-keep").click().run()
+    assert len(prompt_templates.versions(filled, slot)) == 1
+    at.button(key="draft-discard-1").click().run()
+    assert prompt_templates.template_status(filled, slot).text == f"{shipped.text}\nOther tab."
+    at.button(key="draft-use-other").click().run()
+    at.button(key="lab-keep").click().run()
+    assert prompt_templates.versions(filled, slot)[-1].text == f"{shipped.text}\nOther tab."
 
 
 def test_score_of_a_version_keeps_its_name_when_the_draft_has_another_label_type(filled: ProjectSession) -> None:
@@ -258,7 +285,7 @@ def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
     assert trials.base_settings(filled).templates["judge"].name == "own/ecj/judge.v2"
     shipped = prompt_templates.versions(filled, slot)[0]
     prompt_templates.save_draft(filled, slot, shipped.text, shipped)
-    at.run()
+    use_other_tab(at)
     button(at, "Promote v1 shipped")
     assert prompt_templates.promoted_templates(filled) == {}
 
@@ -273,7 +300,7 @@ def test_reset_of_a_prompt_asks_before_a_draft_is_lost(filled: ProjectSession) -
         ("Reset to shipped", "lab-reset")
     ]
     prompt_templates.save_draft(filled, slot, saved.text + "Be kind.\n", saved)
-    at.run()
+    use_other_tab(at)
     assert [(button.label, button.key) for button in at.button if "Reset" in button.label] == [
         ("Reset to v2", "draft-discard-1"),
         ("Reset to shipped", "draft-discard-2"),
