@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from html import escape
 from urllib.parse import urljoin
@@ -47,8 +48,9 @@ def main() -> None:
 
 def _downloads(session: ProjectSession, run_id: str, reference: Reference, paper: Manuscript) -> None:
     base = urljoin(st.context.url or "", "/")  # the file is read elsewhere: its links need the whole address
+    compared_with = re.sub(r"\W+", "-", reference)  # such as run:r0002/critic
     for form, title in _FORMS.items():
-        content, name = partial(write, paper, form, base=base), f"{run_id}-{reference}-manuscript{SUFFIXES[form]}"
+        content, name = partial(write, paper, form, base=base), f"{run_id}-{compared_with}-manuscript{SUFFIXES[form]}"
         download(title, content, name, key=f"manuscript-{form}")
     download("BibTeX", paper.bibtex, "moot.bib", key="manuscript-bibtex")
     download(

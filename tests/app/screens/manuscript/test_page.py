@@ -11,7 +11,7 @@ from core.documents import Document
 from core.services.evaluation.corrected_regression import saved_formulas
 from core.services.project_session import ProjectSession
 from core.services.review import actions, queue
-from tests.app.studio import html, open_page
+from tests.app.studio import draw_screen, html, open_page
 from tests.core.services.sessions import annotate
 
 RATED = Codebook(kind="rating", labels=(Label(name="Fluency", id="f"),))
@@ -50,11 +50,14 @@ def test_wide_table_of_scores_can_be_scrolled(session: ProjectSession) -> None:
 
 
 def test_files_name_the_reference(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    session.store.documents.add(Document(f"d{n}", {"text": "t"}, gold={"gold": {"f": n}}) for n in range(1, 4))
+    gold = {"ann": {"f": 1}, "bo": {"f": 2}}
+    session.store.documents.add(Document(f"d{n}", {"text": "t"}, gold={"gold": {"f": n}} | gold) for n in range(1, 4))
     session.store.codebooks.save(RATED)
     run = annotate(session)
     names: list[str] = []
     monkeypatch.setattr("app.widgets.elements.download", lambda _title, _content, name, **_: names.append(name))
     shown = html(open_page("manuscript"))
     assert f"{run.run_id}-gold-manuscript.md" in names
+    draw_screen(session, "manuscript", evaluate_reference="gold@ann")
+    assert f"{run.run_id}-gold-ann-manuscript.md" in names
     assert f"{run.title}, reference: gold" in shown
