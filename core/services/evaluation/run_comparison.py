@@ -116,16 +116,16 @@ def comparison(
     compared = compare_annotators(codebook, gold, sides, design, margin)
     columns = _columns(session, runs, compared.scores)
     pairs = compared.pairs
-    shaped = np.any([held_out.shaped_by(session, run, documents) for run in runs], axis=0)
-    count = int((shaped[:, None] & ~np.isnan(scored.reference)).any(axis=1).sum())
-    if count and len({held_out.version_of(run.settings) for run in runs}) > 1:
-        others = compare_annotators(codebook, np.where(shaped[:, None], np.nan, scored.reference), sides, design)
-        first = held_out.version_of(runs[0].settings)
+    versions = [held_out.version_of(run.settings) for run in runs]
+    is_shaped = np.zeros(len(documents), dtype=np.bool_)
+    if len(set(versions)) > 1:
+        is_shaped = np.any([held_out.shaped_by(session, run, documents) for run in runs], axis=0)
+    is_shaped &= ~np.isnan(scored.reference).all(axis=1)
+    if count := int(is_shaped.sum()):
+        others = compare_annotators(codebook, np.where(is_shaped[:, None], np.nan, scored.reference), sides, design)
         pairs = tuple(
-            pair
-            if held_out.version_of(run.settings) == first
-            else replace(pair, sentence=_with_caveat(pair, other, count))
-            for run, pair, other in zip(runs[1:], pairs, others.pairs, strict=True)
+            pair if version == versions[0] else replace(pair, sentence=_with_caveat(pair, other, count))
+            for version, pair, other in zip(versions[1:], pairs, others.pairs, strict=True)
         )
     return Comparison(documents, verdicts, columns, pairs, compared.cochran, covered)
 
