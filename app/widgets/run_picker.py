@@ -113,11 +113,7 @@ def reference_picker(references: Mapping[Reference, int]) -> Reference:
     return reference
 
 
-def latent_truth_note(
-    session: ProjectSession, run: RunRow, references: Mapping[Reference, int], reference: Reference
-) -> None:
-    """Draw what the latent truth rests on where it is the reference, or what it needs where others can be chosen."""
+def latent_truth_note(session: ProjectSession, run: RunRow, reference: Reference) -> None:
+    """Draw what the latent truth rests on, if it is the reference."""
     if reference == latent_truth.LATENT:
         line(latent_truth.warning(session, run.settings.codebook))
-    elif latent_truth.LATENT not in references and sum(bool(count) for count in references.values()) > 1:
-        line(latent_truth.missing(session, run.settings.codebook))

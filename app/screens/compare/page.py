@@ -87,7 +87,7 @@ def main() -> None:
         reference = reference_picker(offered)
         margin = _margin()
     comparison = run_comparison.comparison(session, ids, reference, margin)
-    latent_truth_note(session, selected[0], offered, reference)
+    latent_truth_note(session, selected[0], reference)
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
             sentences(*_summary(comparison))

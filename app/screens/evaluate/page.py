@@ -76,7 +76,7 @@ def main() -> None:
         present = int((debate_statuses(session, run) != "removed").sum())
         _no_reference(session, references, present)
         return
-    latent_truth_note(session, run, references, reference)
+    latent_truth_note(session, run, reference)
     evaluation = evaluate(session, run, reference)
     ended = evaluation.n + evaluation.excluded - evaluation.coverage.left_out.get("waiting", 0)
     if 0 < evaluation.n <= MIN_SCORED_SHARE * ended:

@@ -33,9 +33,8 @@ def main() -> None:
         return
     with layout.header("For your paper"):
         run = run_picker(runs)
-        references = available_references(session, run.run_id)
-        reference = reference_picker(references)
-    latent_truth_note(session, run, references, reference)
+        reference = reference_picker(available_references(session, run.run_id))
+    latent_truth_note(session, run, reference)
     paper = manuscript.build(session, run, reference)
     with st.container(horizontal=True, gap="small", key="manuscript-downloads"):
         _downloads(session, run.run_id, reference, paper)
