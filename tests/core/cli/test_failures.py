@@ -31,6 +31,7 @@ from tests.servers.scripted import Behaviour, Scripted, debating, event, last_me
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "_backoff", lambda _state: 0.0)
+    monkeypatch.setattr(retries, "RATE_LIMIT_WAITS", (0.0,))
 
 
 @pytest.fixture

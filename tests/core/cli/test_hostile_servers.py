@@ -34,6 +34,7 @@ KEY = "sk-secret-Zx81kq0Pw7"
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "_backoff", lambda _state: 0.0)
+    monkeypatch.setattr(retries, "RATE_LIMIT_WAITS", (0.0,))
     monkeypatch.setenv("MOOT_TOY_API_KEY", KEY)
 
 
