@@ -73,9 +73,14 @@ def print_message(text: object) -> None:
     _print_stderr(f"moot: {printable(text)}")
 
 
+def _style(text: str, **style: Any) -> str:
+    """Return a text in a style of ``click.style``; unchanged if the user has set NO_COLOR (no-color.org)."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, **style)
+
+
 def print_error(error: object) -> None:
     """Print an error on stderr; on a terminal in red."""
-    _print_stderr(click.style("moot: ", bold=True) + click.style(printable(error), fg="red"))
+    _print_stderr(_style("moot: ", bold=True) + _style(printable(error), fg="red"))
 
 
 def print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -91,7 +96,7 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> No
     for number, (name, *cells) in enumerate(lines):
         shown = [name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
         line = "  ".join(shown).rstrip()
-        click.echo(line if number else click.style(line, dim=True))
+        click.echo(line if number else _style(line, dim=True))
 
 
 def format_with_interval(

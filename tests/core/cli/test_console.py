@@ -203,6 +203,18 @@ def test_names_from_files_cannot_control_the_terminal(tmp_path):
     assert list(run["labels"]) == ["Ser[2Jvice", "31mFood"], "labels are stored without control characters"
 
 
+def test_no_colour_is_written_if_the_user_has_set_no_color(monkeypatch):
+    @click.command
+    def command():
+        console.print_table(["run"], [["r0001"]])
+        console.print_error("There is no project.")
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert CliRunner().invoke(command, color=True).output.count("\x1b[0m") == 3
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert CliRunner().invoke(command, color=True).output == "run\nr0001\nmoot: There is no project.\n"
+
+
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
 def test_redirected_output_has_every_character_in_any_encoding(encoding, tmp_path):
     codebook = "name: Čistota\nkind: multilabel\nlabels: [{name: 朝食 é, keywords: [food]}]\n"
