@@ -74,7 +74,7 @@ const mount = (run) => {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 /** @param {string} key */
-const press = (key) => window.dispatchEvent(new window.KeyboardEvent("keydown", { key, bubbles: true }));
+const press = (key) => document.body.dispatchEvent(new window.KeyboardEvent("keydown", { key, bubbles: true }));
 const address = () => new URL(location.href).searchParams.get("document");
 
 test("a click opens a document, arrow keys step through the list, Escape closes, and the address follows", async () => {
