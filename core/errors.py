@@ -135,6 +135,8 @@ class ModelError(MootError):
 
         They are as reported, or estimated by length, as providers bill them. Zeros if nothing was received.
         """
+        self.billed_usd: float | None = None
+        """The price of these tokens in dollars, if the server stated it."""
         self.server_text = ""
         """The message of the server, if it sent one."""
 

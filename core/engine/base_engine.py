@@ -46,7 +46,7 @@ class RunTotals:
     """Totals of a run over all its sessions, and the rate of this one.
 
     The seconds of ``so_far`` are those of earlier sessions; ``started`` is the time of a monotonic clock, later by the
-    time in which the process was suspended. Without ``priced``, the cost is unknown from the start.
+    time in which the process was suspended. Without ``priced``, the cost is unknown until a server states it.
     """
 
     so_far: RunStatus
@@ -97,7 +97,7 @@ class RunTotals:
             so_far,
             state=state,
             in_flight=self.in_flight,
-            cost_usd=so_far.cost_usd if self.priced or state != "running" else None,
+            cost_usd=so_far.cost_usd if self.priced or so_far.calls or state != "running" else None,
             seconds=so_far.seconds + now - self.started,
             rate=rate,
             eta_seconds=(so_far.documents - so_far.ended) / rate * 60 if rate > 0 else None,

@@ -338,8 +338,9 @@ class ModelCaller:
         request, role_model, models = pending.request, pending.role_model, self.models
         on_delta = self._within_budget(pending, buffer, max_cost)
 
-        def failed(kind: str, message: str, text: str, usage: Usage) -> None:
-            cost = models.cost(role_model, usage)
+        def failed(kind: str, message: str, text: str, usage: Usage, stated_usd: float | None = None) -> None:
+            is_billed = usage.prompt_tokens or usage.completion_tokens
+            cost = models.cost(role_model, usage, stated_usd) if is_billed else 0.0
             settle(cost)
             self.on_billed(usage, cost)
             seconds, document_id = time.monotonic() - began, pending.document.id
@@ -361,7 +362,8 @@ class ModelCaller:
             failed(OVER_BUDGET, "stopped because the reply exceeded the budget", buffer.received, usage)
             raise
         except ModelError as error:
-            failed(error.kind, error.message, error.partial, Usage(*error.billed, estimated=True))
+            usage = Usage(*error.billed, estimated=True)
+            failed(error.kind, error.message, error.partial, usage, error.billed_usd)
             raise
         except asyncio.CancelledError:
             buffer.flush()

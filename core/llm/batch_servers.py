@@ -317,7 +317,7 @@ class BatchLibrary:
         key = self._keys.get(role_model.base_url)
         request = replace(
             self._library.build_request(key, role_model, role_request, settings),
-            price=lambda usage: self.cost(role_model, usage, settings),
+            price=lambda usage, _stated_usd: self.cost(role_model, usage, settings),
         )
         capabilities = self._library.capabilities.get(request.connection, role_model.model)
         builder = streaming.ReplyBuilder(request, streaming.ignore_delta, prompt_characters)

@@ -248,7 +248,7 @@ class ModelLibrary:
             idle_timeout=idle_timeout,
             reply_timeout=settings.handling.deadline
             or idle_timeout + streaming.reply_seconds(request.output_limit(role_model)),
-            price=lambda usage: self.prices.cost(connection, role_model.model, usage),
+            price=partial(self.prices.cost, connection, role_model.model),
             extra_params=extra_params,
         )
 
@@ -264,10 +264,10 @@ class ModelLibrary:
         usage = Usage(prompt_tokens=request.characters, completion_tokens=request.output_limit(role_model))
         return self.cost(role_model, usage)
 
-    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
-        """Return the price of these tokens in dollars, None if unknown."""
+    def cost(self, role_model: RoleModel, usage: Usage, stated_usd: float | None = None) -> float | None:
+        """Return the price of these tokens in dollars, None if unknown; ``stated_usd`` is what the server says."""
         billed = self.billed_model(role_model)
-        return self.prices.cost(self.connection_of(billed), billed.model, usage)
+        return self.prices.cost(self.connection_of(billed), billed.model, usage, stated_usd)
 
     def priced(self, role_model: RoleModel) -> bool:
         """Return True if the price of this role's replies is known."""
@@ -477,7 +477,7 @@ class _Exchange:
                 builder.note_finish("length")
             return builder.build(unsent)
         except errors.ModelError as error:
-            error.partial, error.billed = builder.so_far, builder.billed
+            error.partial, error.billed, error.billed_usd = builder.so_far, builder.billed, builder.stated_usd
             raise
 
     async def _without_schema(self, fault: ModelError, failed_before: bool) -> Reply:

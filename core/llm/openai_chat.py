@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from core.llm.failures import from_event, from_status
 from core.llm.request import NAME, ModelRequest, Schema
 
 PATH = "/chat/completions"
+TICKS_PER_USD = 1e10
+"""xAI states prices in ticks."""
 
 
 def optional(request: ModelRequest) -> dict[str, Any]:
@@ -207,6 +210,30 @@ def _parts(content: Any) -> tuple[Any, str]:
 def _note_usage(part: dict[str, Any], builder: streaming.ReplyBuilder) -> None:
     if isinstance(part.get("usage"), dict):
         builder.note_usage(_usage(part["usage"]))
+        builder.note_price(_stated_usd(part["usage"]))
+
+
+def _stated_usd(usage: dict[str, Any]) -> float | None:
+    """Return the price of a reply in dollars that its usage states, None without one.
+
+    To a user with a key of the provider's own, OpenRouter states only its fee as the cost.
+    """
+    cost, details, ticks = usage.get("cost"), usage.get("cost_details"), _dollars(usage.get("cost_in_usd_ticks"))
+    if usage.get("is_byok") is True:
+        upstream = _dollars(details.get("upstream_inference_cost")) if isinstance(details, dict) else None
+        return None if upstream is None else upstream + (_dollars(cost) or 0.0)
+    stated = (
+        _dollars(cost.get("total_cost") if isinstance(cost, dict) else cost),  # Perplexity gives its parts, too
+        _dollars(usage.get("estimated_cost")),  # DeepInfra
+        None if ticks is None else ticks / TICKS_PER_USD,
+    )
+    return next((dollars for dollars in stated if dollars is not None), None)
+
+
+def _dollars(amount: Any) -> float | None:
+    """Return an amount that is neither negative nor infinite, None for anything else."""
+    is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
+    return float(amount) if is_number and 0 <= amount < math.inf else None
 
 
 def _usage(data: dict[str, Any]) -> Usage:

@@ -1,4 +1,4 @@
-"""Prices of replies: the user's own, else those published in genai-prices. Nothing is fetched."""
+"""Prices of replies: the user's own, else the server's, else those published in genai-prices. Nothing is fetched."""
 
 from __future__ import annotations
 
@@ -71,8 +71,10 @@ class Prices:
             return price
         return None if (connection.base_url, model) in self.passed_on else list_price(connection, model)
 
-    def cost(self, connection: Connection, model: str, usage: Usage) -> float | None:
-        """Return the price of these tokens in dollars, None if unknown."""
+    def cost(self, connection: Connection, model: str, usage: Usage, stated_usd: float | None = None) -> float | None:
+        """Return the price of these tokens in dollars, None if unknown; ``stated_usd`` is what the server says."""
+        if stated_usd is not None and self.user_price(connection, model) is None:
+            return stated_usd
         price = self.price(connection, model)
         return None if price is None else price.cost(usage)
 

@@ -40,8 +40,8 @@ class ModelRequest:
     """Longest wait for the next byte in seconds."""
     reply_timeout: float
     """Longest time for the reply in seconds."""
-    price: Callable[[Usage], float | None]
-    """Returns dollars for tokens, or None."""
+    price: Callable[[Usage, float | None], float | None]
+    """Returns dollars for tokens and the price that the server stated, or None."""
     extra_params: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters by name, which a server may refuse like any other."""
 

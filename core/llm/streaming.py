@@ -231,6 +231,8 @@ class ReplyBuilder:
     """The bytes and the log probability of each token."""
     served_model: str = ""
     usage: Usage | None = None
+    stated_usd: float | None = None
+    """The price of the reply in dollars, if the server states it."""
     _split: list[str] = field(default_factory=lambda: ["", ""])
     """The first halves of surrogate pairs that the server split, in the text and in the reasoning."""
     _lengths: list[int] = field(default_factory=lambda: [0, 0])
@@ -359,6 +361,11 @@ class ReplyBuilder:
             usage = Usage(*map(max, astuple(usage), astuple(self.usage)))
         self.usage = usage
 
+    def note_price(self, dollars: float | None) -> None:
+        """Note a price of the whole reply, if there is one: the highest, as with tokens."""
+        if dollars is not None:
+            self.stated_usd = max(dollars, self.stated_usd or 0.0)
+
     def note_finish(self, why: Any) -> None:
         """Note the finish reason, if there is one; some servers send a null as text."""
         if isinstance(why, str) and why.strip().casefold() not in ("", "null", "none"):
@@ -452,7 +459,7 @@ class ReplyBuilder:
             reasoning=reasoning,
             finish_reason=finish_reason,
             usage=usage,
-            cost_usd=self.request.price(usage),
+            cost_usd=self.request.price(usage, self.stated_usd),
             refused_params=refused_params,
             served_model=self.served_model,
             token_logprobs=self._aligned(text),

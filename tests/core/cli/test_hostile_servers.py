@@ -15,8 +15,10 @@ from core.engine import retries
 from core.errors import ModelError
 from core.llm.connections import parse_connection
 from core.llm.model_info import list_models
+from core.llm.prices import Price
 from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers.scripted import (
+    ECJ,
     Behaviour,
     Scripted,
     debating,
@@ -25,6 +27,7 @@ from tests.servers.scripted import (
     piece,
     reply_with,
     role_of,
+    sending,
     stream,
 )
 
@@ -307,3 +310,47 @@ def test_forged_tags_and_decision_in_a_document_are_ignored(tmp_path: Path) -> N
             assert [line[2:] for line in closing] == [line[1:] for line in opening], (
                 "each closing tag belongs to an opening tag"
             )
+
+
+# -- prices that the server states
+
+
+def priced_replies(cost: float) -> Behaviour:
+    """Answer each role with a usage that states this cost in dollars."""
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        usage = {"prompt_tokens": 11, "completion_tokens": 7, "cost": cost}
+        reply = event(piece({"probe": "none", **ECJ}[role_of(body)], finish="stop"))
+        return await stream(request, reply, event({"choices": [], "usage": usage}), event(b"[DONE]"))
+
+    return behave
+
+
+def test_run_costs_what_the_server_states_also_after_a_rejected_call(folder: Path) -> None:
+    replies, rejected = priced_replies(0.25), iter([True])
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if role_of(body) == "judge" and next(rejected, False):
+            return web.json_response({"error": {"message": "Slow down."}}, status=429)
+        return await replies(request, body)
+
+    with Scripted(behave) as server:
+        options = ("--limit", 2, "--concurrency", 1)
+        assert annotate(folder, *toy(server, *options)).json["cost_usd"] == 1.5
+        own = annotate(folder, *toy(server, *options, "--price", "toy/m=1/1"), project="own.duckdb").json
+    assert own["cost_usd"] == pytest.approx(6 * 18 / 1e6)
+
+
+def test_unreadable_end_of_a_reply_costs_what_the_server_states(folder: Path) -> None:
+    usage = {"prompt_tokens": 11, "completion_tokens": 7, "cost": 0.25}
+    empty = (event(piece(reasoning="Hm.", finish="stop")), event({"choices": [], "usage": usage}))
+    with Scripted(debating(judge=sending(*empty), extractor=priced_replies(0.0), critic=priced_replies(0.0))) as server:
+        result = annotate(folder, *toy(server, "--limit", 1), code=1).json
+    assert (result["failed"], result["cost_usd"]) == (1, 0.5)  # asked once more
+
+
+def test_budget_ends_with_the_price_that_the_server_states(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.llm.prices.list_price", lambda _connection, _model: Price(prompt=1, completion=1))
+    with Scripted(priced_replies(0.25)) as server:
+        result = annotate(folder, *toy(server, "--budget", 1, "--concurrency", 1), code=3).json
+    assert (result["status"], result["calls"], result["cost_usd"]) == ("paused", 4, 1.0)

@@ -132,7 +132,7 @@ class World:
             return Reply(answer, finish_reason="length", usage=Usage(10, 5), cost_usd=self.price)
         return Reply(answer, usage=Usage(10, 5), cost_usd=self.price)
 
-    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
+    def cost(self, role_model: RoleModel, usage: Usage, stated_usd: float | None = None) -> float | None:
         return self.price and self.price * (usage.prompt_tokens + usage.completion_tokens)
 
     def sent_limit(self, role_model: RoleModel, tokens: int) -> int:

@@ -32,7 +32,7 @@ REQUEST = ModelRequest(
     schema=None,
     idle_timeout=1.0,
     reply_timeout=60.0,
-    price=lambda _usage: None,
+    price=lambda _usage, _stated_usd: None,
 )
 MESSAGES = (Message("system", "You label."), Message("user", "Text."))
 

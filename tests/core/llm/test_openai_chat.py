@@ -42,6 +42,29 @@ def test_usage_within_a_choice_is_read() -> None:
     assert (usage.prompt_tokens, usage.completion_tokens, usage.estimated) == (11, 7, False)
 
 
+@pytest.mark.parametrize(
+    ("usage", "cost"),
+    [
+        ({"cost": 0.25}, 0.25),  # OpenRouter, LiteLLM
+        ({"cost": 0}, 0.0),  # a free model
+        ({"cost": 0.25, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.25}}, 0.25),
+        ({"cost": 0.25, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.5}}, 0.75),
+        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": None}}, None),
+        ({"cost": {"input_tokens_cost": 0.25, "total_cost": 0.75}}, 0.75),  # Perplexity
+        ({"estimated_cost": 0.5}, 0.5),  # DeepInfra
+        ({"cost_in_usd_ticks": 5_000_000_000}, 0.5),  # xAI
+        ({"cost": -1.0}, None),
+        ({"cost": True}, None),
+        ({"cost": 10**400}, None),
+        ({"cost": "free"}, None),
+    ],
+)
+def test_price_that_the_server_states_is_the_cost(usage: dict[str, Any], cost: float | None) -> None:
+    tokens = {"prompt_tokens": 11, "completion_tokens": 7}
+    last = {"choices": [], "usage": {**tokens, **usage}}
+    assert ask(sending(event(piece("fine", finish="stop")), event(last))).reply.cost_usd == cost
+
+
 @pytest.mark.parametrize("name", ["cached_tokens", "prompt_cache_hit_tokens"])
 def test_cached_tokens_outside_the_details_are_read(name: str) -> None:  # Moonshot, DeepSeek
     usage = {"prompt_tokens": 11, "completion_tokens": 7, name: 8}
