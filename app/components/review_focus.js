@@ -427,12 +427,13 @@ class FocusView {
   }
 
   async skip() {
-    if (!this.document) return;
+    if (!this.document || this.isTooEarly) return;
     const row = this.queue.find(this.document.id);
     if (row) row.skipped = true;
     this.document.skipped = true;
     this.act("skip", { value: true });
     await this.showNext();
+    this.continuedAt = performance.now();
   }
 
   async toggleDiscarded() {
@@ -445,6 +446,7 @@ class FocusView {
       });
       this.setStatus(id, "Draft");
       this.form.draw(this.document);
+      this.continuedAt = performance.now(); // the same button discards it now
     } else if (!this.isTooEarly) {
       const sampling = samplingOf(this.queue.rows, this.queue.find(id));
       this.act("discard", { sampling }).then(() => this.loadProgress());

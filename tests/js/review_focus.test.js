@@ -722,6 +722,7 @@ const clickOn = (/** @type {string} */ text) => {
 for (const [name, text] of [
   ["submit", "Submit"],
   ["discard", "Discard"],
+  ["skip", "Skip"],
 ]) {
   test(`a second click does not ${name} the document that the first one has shown`, async (context) => {
     let now = 1000;
@@ -740,6 +741,24 @@ for (const [name, text] of [
     assert.deepEqual(stored, [`${name} d1`, `${name} d2`]);
   });
 }
+
+test("a second click does not discard the document that the first one has reopened", async (context) => {
+  let now = 1000;
+  context.mock.method(performance, "now", () => now);
+  const { stored } = await openFour(false);
+  clickOn("Discard");
+  await settled();
+  await keyPress("ArrowLeft");
+  clickOn("Reopen");
+  await settled();
+  clickOn("Discard");
+  await settled();
+  assert.deepEqual(stored, ["discard d1", "reopen d1"]);
+  now += 500;
+  clickOn("Discard");
+  await settled();
+  assert.deepEqual(stored, ["discard d1", "reopen d1", "discard d1"]);
+});
 
 test("a document is submitted at once after an action on it, or if the reviewer chose it", async () => {
   const { stored } = await openFour(false);
