@@ -12,7 +12,7 @@ import { ReviewForm } from "./review_focus_form.js";
 import { ReviewKeys } from "./review_focus_keys.js";
 import { ReviewNote } from "./review_focus_note.js";
 import { documentPanel, isBlind } from "./review_panels.js";
-import { isSettled, isWaiting, samplingOf } from "./review_queue.js";
+import { isSettled, isWaiting, REACTION_MS, samplingOf } from "./review_queue.js";
 import { ReviewQueueList } from "./review_focus_queue_list.js";
 import { ReviewSidePanel } from "./review_focus_side_panel.js";
 import { createRoles } from "./roles.js";
@@ -48,7 +48,6 @@ const PREFETCHED = 4; // Documents that are loaded before they are shown.
 const NOTIFY_MS = 700; // Delay of the page's rerun, because its content below is not urgent.
 const ACTIVITY = ["pointermove", "keydown", "wheel"];
 const REFRESHED_AFTER_UNDO = 5;
-const REACTION_MS = 500; // Nobody reads a document and decides on it in less time.
 
 function loadingNode() {
   return el("div", "empty", el("p", "", "Loading the queue …"));

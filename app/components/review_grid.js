@@ -5,7 +5,7 @@
 
 import { el, setText, shortcutOf } from "./dom.js";
 import { ReviewClient } from "./review_client.js";
-import { samplingOf } from "./review_queue.js";
+import { REACTION_MS, samplingOf } from "./review_queue.js";
 import { hasLeft, isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
 
 /** @import { SaveState } from "./review_client.js" */
@@ -20,8 +20,15 @@ import { hasLeft, isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @typedef {Record<string, any>} RowData
  */
 /**
- * The part of AG Grid's interface that this module uses.
- * @typedef {{ id: string, data: RowData, rowIndex: number, setDataValue(field: string, value: string): void }} RowNode
+ * The parts of AG Grid's interface that this module uses.
+ *
+ * @typedef {object} RowNode
+ * @property {string} id
+ * @property {RowData} data
+ * @property {number} rowIndex
+ * @property {number} rowTop
+ * @property {number} rowHeight
+ * @property {(field: string, value: string) => void} setDataValue
  */
 /** @typedef {{ getColId(): string, getColDef(): any, getMinWidth(): number, getActualWidth(): number, isVisible(): boolean }} Column */
 /**
@@ -38,6 +45,7 @@ import { hasLeft, isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {() => void} refreshHeader
  * @property {(columns: string[]) => void} autoSizeColumns
  * @property {(columns: string[], visible: boolean) => void} setColumnsVisible
+ * @property {() => { top: number, bottom: number }} getVerticalPixelRange
  * @property {(row: number) => void} ensureIndexVisible
  * @property {(row: number, column: Column) => void} setFocusedCell
  */
@@ -77,6 +85,8 @@ let client;
 let focusedRow = null;
 /** The place of the focused row when it was noted. */
 let focusedIndex = -1;
+/** The row that a key has scrolled into view last, and when. */
+let revealed = { id: "", at: -Infinity };
 /** The focused row that the page knows. @type {string | null} */
 let sentRow = null;
 /** Number of notifications of the page. */
@@ -270,11 +280,31 @@ function actionOf({ api, node, column, event }) {
   if (key === "Backspace") return () => undo("undo");
   if (key === "Enter") {
     return () => {
+      if (!isSeen(api, node)) return;
       submitRow(api, node);
       focusNextRow(api, node, column);
     };
   }
   return null;
+}
+
+/**
+ * Return true if the reviewer can have read a row. A row that is out of sight is scrolled into view.
+ *
+ * @param {GridApi} api
+ * @param {RowNode} node
+ */
+function isSeen(api, node) {
+  reveal(api, node);
+  return node.id !== revealed.id || performance.now() - revealed.at >= REACTION_MS;
+}
+
+/** @param {GridApi} api @param {RowNode} node */
+function reveal(api, { id, rowIndex, rowTop, rowHeight }) {
+  const { top, bottom } = api.getVerticalPixelRange();
+  const middle = rowTop + rowHeight / 2;
+  if (middle < top || middle > bottom) revealed = { id, at: performance.now() };
+  api.ensureIndexVisible(rowIndex);
 }
 
 /** @param {GridApi} api */
@@ -308,8 +338,9 @@ function submitRow(api, node) {
 /** @param {GridApi} api @param {RowNode} node @param {Column} column */
 function focusNextRow(api, node, column) {
   const row = node.rowIndex + 1;
-  if (row >= api.getDisplayedRowCount()) return;
-  api.ensureIndexVisible(row);
+  const next = api.getDisplayedRowAtIndex(row);
+  if (!next) return;
+  reveal(api, next);
   api.setFocusedCell(row, column);
   setFocusedRow(api, row); // the grid reports it a moment later, when the next key may have been pressed
 }

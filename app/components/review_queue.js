@@ -4,6 +4,9 @@
 /** @typedef {{ how: "drawn", probability: number, remaining: number, frame: number }} SamplingRecord */
 /** @typedef {{ status: ReviewStatus, skipped: boolean, sampling: SamplingRecord | null }} QueuedDocument */
 
+/** Milliseconds. Nobody reads a document and decides on it in less time. */
+export const REACTION_MS = 500;
+
 /** @param {ReviewStatus} status */
 export function isSettled(status) {
   return status === "Submitted" || status === "Discarded";

@@ -103,15 +103,18 @@ async function answerNext(/** @type {string} */ kind, /** @type {unknown} */ con
 
 const column = { getColId: () => "v_a" };
 
-/** Start a grid with rows of these ids, and return its interface and rows. */
+/** Start a grid with rows of these ids, two of which are in sight, and return its interface and rows. */
 function startGrid(/** @type {string[]} */ ...ids) {
   const nodes = ids.map((id, rowIndex) => ({
     id,
     rowIndex,
+    rowTop: rowIndex * 30,
+    rowHeight: 30,
     data: { _id: id, _status: "Pending", _sampling: '{"how": "drawn"}', _quotes: "", _read_at: 0, v_a: "0" },
     setDataValue() {},
   }));
   const context = { kind: "multilabel", fields: ["v_a"], head: {}, focus: null };
+  let top = 0;
   const api = {
     getGridOption: () => context,
     getColumn: () => column,
@@ -122,7 +125,10 @@ function startGrid(/** @type {string[]} */ ...ids) {
     refreshCells() {},
     refreshHeader() {},
     setFocusedCell() {},
-    ensureIndexVisible() {},
+    getVerticalPixelRange: () => ({ top, bottom: top + 60 }),
+    ensureIndexVisible(/** @type {number} */ index) {
+      top = Math.min(index * 30, Math.max(top, (index - 1) * 30));
+    },
   };
   start(/** @type {any} */ ({ api }));
   const press = (/** @type {unknown} */ node) =>
@@ -145,6 +151,25 @@ test("rows that were read before an action do not replace its result", async () 
   await answerNext("actions", saved);
   await answerNext("query", { cells: [{ ...node.data, _status: "Submitted", _quotes: "1 of 1" }] });
   assert.deepEqual([statusOf(node), node.data._quotes], ["Submitted", "1 of 1"]);
+});
+
+test("Enter does not submit a row that was out of sight until the key before", async (context) => {
+  let now = 1000;
+  context.mock.method(performance, "now", () => now);
+  const { api, nodes, press } = startGrid("s1", "s2", "s3", "s4");
+  const submitted = () => nodes.filter((node) => statusOf(node) === "Submitted").map(({ id }) => id);
+  for (const node of nodes.slice(0, 3)) press(node);
+  assert.deepEqual(submitted(), ["s1", "s2"]);
+  now += 499;
+  press(nodes[2]);
+  assert.deepEqual(submitted(), ["s1", "s2"]);
+  now += 1;
+  press(nodes[2]);
+  assert.deepEqual(submitted(), ["s1", "s2", "s3"]);
+  now += 500;
+  api.ensureIndexVisible(0); // the reviewer scrolls
+  press(nodes[3]);
+  assert.deepEqual(submitted(), ["s1", "s2", "s3"]);
 });
 
 test("the next row counts as drawn although the page has rows from before the submission", async () => {
