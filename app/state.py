@@ -26,6 +26,7 @@ from core.errors import MootError
 if TYPE_CHECKING:
     from app.pages import PageName
     from core.codebook import Codebook
+    from core.debate.personas import PersonaSet
     from core.runs import RunRow
     from core.services.data.importing import ImportDraft
     from core.services.lab.trials import Trial
@@ -66,10 +67,14 @@ class Value(Generic[T]):
     @overload
     def __get__(self, instance: object, owner: type) -> T: ...
     def __get__(self, instance: object | None, owner: type) -> Value[T] | T:
-        return self if instance is None else cast(T, st.session_state.get(self.key, self._default))
+        return self if instance is None else self.get()
 
     def __set__(self, instance: object, value: T) -> None:
         self.set(value)
+
+    def get(self) -> T:
+        """Return the value, if it is not an attribute of ``state``."""
+        return cast(T, st.session_state.get(self.key, self._default))
 
     def set(self, value: T) -> None:
         """Assign the value, in callbacks."""
@@ -82,6 +87,51 @@ class Value(Generic[T]):
     def reset(self) -> None:
         """Reset the value to the default. A widget that holds the value is reset, too."""
         st.session_state.pop(self.key, None)
+
+
+class TabDraft(Generic[T]):
+    """A draft in the editor of a tab, while other tabs may change the stored one.
+
+    The tab keeps its own draft from a change in another tab until the user chooses.
+    """
+
+    def __init__(self) -> None:
+        self._seen: Value[T | None] = Value(None)
+        self._own: Value[T | None] = Value(None)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._seen.__set_name__(owner, f"seen_{name}")
+        self._own.__set_name__(owner, f"own_{name}")
+
+    def own(self, stored: T) -> T | None:
+        """Return the draft of this tab if another tab has changed the stored one since, otherwise None."""
+        own = self._own.get() or self._seen.get()
+        return None if own == stored else own
+
+    def show(self, stored: T) -> T | None:
+        """Return ``own`` and remember that the page shows it, or the stored draft."""
+        own = self.own(stored)
+        self._own.set(own)
+        if own is None:
+            self._seen.set(stored)
+        return own
+
+    def edit(self, own: T) -> None:
+        """Replace the draft of this tab, but not the stored one."""
+        self._own.set(own)
+
+    def note_stored(self, stored: T) -> None:
+        """Remember the draft that this tab has stored."""
+        self._seen.set(stored)
+
+    def expect_change(self) -> None:
+        """Show the stored draft next, because this tab changes it or has opened the page again."""
+        self._seen.reset()
+
+    def choose(self) -> None:
+        """Drop the draft of this tab, because the user has chosen one."""
+        self._own.reset()
+        self._seen.reset()
 
 
 class HomeState:
@@ -126,10 +176,7 @@ class CodebookState:
     """Widget: note for the next saved version."""
     unmatched: Value[tuple[str, tuple[str, ...], tuple[str, ...]] | None] = Value(None)
     """Keywords without a match that the user removed last: label id, all its keywords before, and the removed ones."""
-    seen: Value[Codebook | None] = Value(None)
-    """Codebook that the page showed or stored last, None before it shows one."""
-    own: Value[Codebook | None] = Value(None)
-    """Codebook of this tab while the user has to choose between it and the draft of another tab, else None."""
+    draft: TabDraft[Codebook] = TabDraft()
 
     def select_label(self, label_id: str | None) -> None:
         """Select the label to edit. Rejected inputs of the previous label are dropped."""
@@ -156,6 +203,7 @@ class CodebookState:
 class PersonasState:
     persona: Value[str | None] = Value(None)
     """Name of the edited persona."""
+    draft: TabDraft[PersonaSet] = TabDraft()
     note: Value[str] = Value("")
     """Widget: note for the next saved version."""
 
@@ -454,12 +502,13 @@ class SessionState:
         """Store the page that is drawn.
 
         Review resumes at the document that it showed last. Results of a preflight are dropped: on Models, the user may
-        have fixed what failed. The codebook and prompts are shown as stored.
+        have fixed what failed. The codebook, personas and prompts are shown as stored.
         """
         if page != self.page:
             self.page = page
             RunState.probes.reset()
-            CodebookState.seen.reset()
+            CodebookState.draft.expect_change()
+            PersonasState.draft.expect_change()
             LabState.seen_text.reset()
             self.review.start_document = self.review.document
 

@@ -6,6 +6,7 @@ Also accepted changes, to undo or to keep.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from html import escape
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import streamlit as st
 from markupsafe import Markup
 
-from app.state import CodebookState, Value, state
+from app.components import component
+from app.state import Value, state
 from app.widgets.alerts import error_notices, notice
 from app.widgets.elements import button, line, remark
 from app.widgets.labels import swatch_html
@@ -21,10 +23,11 @@ from core.codebook import Codebook
 from core.formatting import capitalised, format_count, format_effect
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import CodebookStatus
-from core.services.codebooks.diff import LabelChange, Piece, compare
+from core.services.codebooks.diff import LabelChange, Piece, compare, compare_lines
 from core.services.lab import accepted_changes
 from core.services.project_session import ProjectSession
 
+_TEXT_DIFF = component("text_diff")
 SAVE_HELP = "Saves a new version, which new runs use. Earlier runs keep theirs."
 DRAFT = 0
 """Number of the draft among the versions."""
@@ -83,48 +86,34 @@ def _change(change: LabelChange) -> str:
 
 
 def tab_status(session: ProjectSession) -> CodebookStatus:
-    """Return the codebook in the editor of this tab, and remember that the page shows it.
-
-    It is the draft, except that the tab keeps its own codebook from a change in another tab until the user chooses.
-    """
+    """Return the codebook in the editor of this tab, and remember that the page shows it."""
     status = codebooks.codebook_status(session)
-    state.codebook.own = own = own_codebook(status)
-    if own is not None:
-        return codebooks.codebook_status(session, own)
-    state.codebook.seen = status.codebook
-    return status
-
-
-def own_codebook(stored: CodebookStatus) -> Codebook | None:
-    """Return the codebook of this tab if another tab has changed the stored one since, otherwise None."""
-    own = state.codebook.own or state.codebook.seen
-    return None if own == stored.codebook else own
+    own = state.codebook.draft.show(status.codebook)
+    return codebooks.codebook_status(session, own) if own is not None else status
 
 
 def change_draft(session: ProjectSession, change: Callable[[], object]) -> bool:
     """Call a function that changes the draft. Return False if the user must choose between the drafts of two tabs."""
-    if own_codebook(codebooks.codebook_status(session)) is not None:
+    if state.codebook.draft.own(codebooks.codebook_status(session).codebook) is not None:
         return False  # the page shows the choice now
     change()
-    CodebookState.seen.reset()
+    state.codebook.draft.expect_change()
     return True
 
 
 def draft_choice(session: ProjectSession) -> None:
     """Draw the choice between the codebook of this tab and the draft that another tab has changed, if they differ."""
     status = codebooks.codebook_status(session)
-    own = own_codebook(status)
+    own = state.codebook.draft.own(status.codebook)
 
     def keep_own() -> None:
         if own is not None:
             codebooks.save_draft(session, own)
-        CodebookState.own.reset()
-        CodebookState.seen.reset()
+        state.codebook.draft.choose()
         state.note_saved("codebook")
 
     def use_other() -> None:
-        CodebookState.own.reset()
-        CodebookState.seen.reset()
+        state.codebook.draft.choose()
         state.codebook.forget_inputs()
 
     differences = partial(changes, compare(status.codebook, own)) if own is not None else None
@@ -149,6 +138,11 @@ def choice_of_drafts(
             button("Keep mine", "draft-keep-own", keep_own)
         with st.expander("Differences from the other tab's text to yours"):
             draw_differences()
+
+
+def text_difference(before: str, after: str, key: str) -> None:
+    """Draw the difference of two texts line by line."""
+    _TEXT_DIFF(key=key, data={"lines": [asdict(line) for line in compare_lines(before, after)]})
 
 
 def comparison(

@@ -18,7 +18,7 @@ from app.components import component
 from app.pages import PageName
 from app.state import CodebookState, bound, state
 from app.widgets.alerts import error_notices
-from app.widgets.codebook_versions import change_draft, own_codebook
+from app.widgets.codebook_versions import change_draft
 from app.widgets.elements import adding_field, button, field_name, fold, icon_button, line, literal
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
@@ -49,17 +49,17 @@ class Fields:
     def apply(self, edit: Callable[[Codebook], Codebook]) -> None:
         """Edit the draft, or only the codebook of this tab while another tab's draft differs."""
         status = codebooks.codebook_status(self.session)
-        own = own_codebook(status)
+        own = state.codebook.draft.own(status.codebook)
         try:
             edited = edit(own or status.codebook)
         except KeyError:
             state.set_notice("warn", "Label not found", "It was deleted in another tab.")
             return
         if own is not None:
-            state.codebook.own = edited
+            state.codebook.draft.edit(edited)
             return
         codebooks.save_draft(self.session, edited)
-        state.codebook.seen = codebooks.codebook_status(self.session).codebook
+        state.codebook.draft.note_stored(codebooks.codebook_status(self.session).codebook)
         state.note_saved("codebook")
 
     def save(self, note: str) -> bool:
@@ -70,7 +70,7 @@ class Fields:
         """
         status = codebooks.codebook_status(self.session)
         book = status.codebook
-        if own_codebook(status) is not None:
+        if state.codebook.draft.own(book) is not None:
             return False  # the page shows the choice now
         if reason := self._rejected(book):
             state.set_notice("error", "Not saved: a field is invalid", reason)
@@ -340,8 +340,8 @@ _reading = threading.Lock()
 def in_texts(fields: Fields, label: Label) -> None:
     """Draw the keywords that the texts suggest for a label, and its matches. The rest of the page does not wait."""
     with st.spinner("Reading the texts …"), _reading:
-        status = codebooks.codebook_status(fields.session)
-        book = own_codebook(status) or status.codebook
+        stored = codebooks.codebook_status(fields.session).codebook
+        book = state.codebook.draft.own(stored) or stored
         if all(other.id != label.id for other in book.labels):
             return  # deleted while this waited
         proposals = label_keywords.propose(fields.session, book)

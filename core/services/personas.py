@@ -296,9 +296,9 @@ class PersonaStatus:
         return self.saved.number + 1 if self.saved else 1
 
 
-def persona_status(session: ProjectSession) -> PersonaStatus:
-    """Return the personas in the editor."""
-    saved, draft = session.store.personas.latest(), session.store.personas.draft()
+def persona_status(session: ProjectSession, own: PersonaSet | None = None) -> PersonaStatus:
+    """Return the personas in the editor. With ``own``, they are in the editor instead of the stored draft."""
+    saved, draft = session.store.personas.latest(), own or session.store.personas.draft()
     shown = draft or (saved.personas if saved else DEFAULT_PERSONAS)
     return PersonaStatus(shown, saved, shown != saved.personas if saved else draft is not None)
 

@@ -29,7 +29,6 @@ from core.services.prompt_templates import PromptVersion, Slot, TemplateStatus
 from core.services.runs.planning import Plan
 
 _TEMPLATE_EDITOR = component("template_editor")
-_TEXT_DIFF = component("text_diff")
 VIEWS = {"edit": "Edit", "diff": "Diff", "rendered": "Rendered"}
 
 
@@ -110,14 +109,10 @@ def _draft_choice(session: ProjectSession, stored: TemplateStatus) -> None:
         state.lab.own_texts = {name: text for name, text in state.lab.own_texts.items() if name != slot.name}
         state.lab.replace_editor_text()
 
-    def draw_differences() -> None:
-        _TEXT_DIFF(
-            key="lab-draft-diff", data={"lines": [asdict(line) for line in diff.compare_lines(stored.text, own or "")]}
-        )
-
+    differences = partial(codebook_versions.text_difference, stored.text, own, "lab-draft-diff") if own else None
     codebook_versions.choice_of_drafts(
         "prompt",
-        draw_differences if own is not None else None,
+        differences,
         use_other=partial(choose, None),
         keep_own=partial(choose, own),
     )
@@ -170,8 +165,7 @@ def _draw_difference(by_name: Mapping[str, PromptVersion], status: TemplateStatu
         key=f"lab-since-{status.slot.name}-{status.base.name}",
         format_func=lambda name: f"{by_name[name].label}{f', {by_name[name].note}' if by_name[name].note else ''}",
     )
-    lines = [asdict(line) for line in diff.compare_lines(by_name[against].text, status.text)]
-    _TEXT_DIFF(key="lab-diff", data={"lines": lines})
+    codebook_versions.text_difference(by_name[against].text, status.text, "lab-diff")
 
 
 def _rendered(session: ProjectSession, plan: Plan, status: TemplateStatus) -> None:

@@ -15,7 +15,7 @@ from app import context
 from app.pages import open_page
 from app.state import PersonasState, bound, state, with_default
 from app.widgets.alerts import error_boxes, notice
-from app.widgets.codebook_versions import note_field, version_rows
+from app.widgets.codebook_versions import choice_of_drafts, note_field, text_difference, version_rows
 from app.widgets.elements import (
     adding_field,
     button,
@@ -35,6 +35,7 @@ from app.widgets.layout import header, panel
 from core.debate.persona_extraction import UNLIMITED
 from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
 from core.debate.quote_location import MISSING
+from core.errors import UsageError
 from core.formatting import format_count, format_date, format_price
 from core.runs import RoleModel
 from core.services import personas
@@ -63,8 +64,9 @@ CONTEXT_CHARACTERS = 160
 def main() -> None:
     session = context.require_project()
     job = running_job(session, personas.JOB, _finish)
-    status = personas.persona_status(session)
+    status = _tab_status(session)
     _top(session, status)
+    _draft_choice(session)
     left, middle, right = st.columns((1.05, 1.1, 1.5), gap="small")
     with left:
         _sources(session, job)
@@ -76,10 +78,51 @@ def main() -> None:
         _history(session, status)
 
 
+def _tab_status(session: ProjectSession) -> personas.PersonaStatus:
+    """Return the personas in the editor of this tab, and remember that the page shows them."""
+    status = personas.persona_status(session)
+    own = state.personas.draft.show(status.personas)
+    return personas.persona_status(session, own) if own is not None else status
+
+
+def _own(session: ProjectSession) -> PersonaSet | None:
+    """Return the personas of this tab if another tab has changed the stored ones since, otherwise None."""
+    return state.personas.draft.own(personas.persona_status(session).personas)
+
+
+def _require_choice(session: ProjectSession) -> None:
+    """Raise UsageError if the user has to choose between the personas of this tab and the draft of another tab."""
+    if _own(session) is not None:
+        raise UsageError("Two tabs have different personas.", "First choose one of them.")
+
+
+def _draft_choice(session: ProjectSession) -> None:
+    """Draw the choice between the personas of this tab and the draft that another tab has changed, if they differ."""
+    own, stored = _own(session), personas.persona_status(session).personas
+
+    def choose(chosen: PersonaSet | None) -> None:
+        if chosen is not None:
+            personas.save_draft(session, chosen)
+            state.note_saved("personas")
+        state.personas.draft.choose()
+        state.data.clear_uploaders()  # a file that was refused before the choice
+
+    differences = partial(text_difference, dump_yaml(stored), dump_yaml(own), "personas-diff") if own else None
+    choice_of_drafts("panel", differences, use_other=partial(choose, None), keep_own=partial(choose, own))
+
+
 def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet], selected: str | None = None) -> None:
-    """Apply an edit to the personas, save them as the draft, and then show the persona ``selected`` in the editor."""
-    personas.save_draft(session, edit(personas.persona_status(session).personas))
-    state.note_saved("personas")
+    """Edit the personas, save them as the draft, and show the persona ``selected`` in the editor.
+
+    While another tab's draft differs, only the personas of this tab are edited.
+    """
+    own, stored = _own(session), personas.persona_status(session).personas
+    if own is not None:
+        state.personas.draft.edit(edit(own))
+    else:
+        personas.save_draft(session, edit(stored))
+        state.personas.draft.note_stored(personas.persona_status(session).personas)
+        state.note_saved("personas")
     if selected is not None:
         state.personas.persona = selected
 
@@ -94,14 +137,16 @@ def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
             download("Export YAML", dump_yaml(status.personas), "personas.yaml")
 
             def save_import(content: bytes, name: str) -> int | None:
+                _require_choice(session)
                 kept = personas.replace_draft(session, personas.from_yaml(content, name), name)
+                state.personas.draft.expect_change()
                 state.note_saved("personas")
                 return kept
 
             draft_upload("Import YAML", ["yaml", "yml", "json"], "personas-file", save_import)
         if status.dirty:
             discard_popover({"Restore the saved version": partial(_discard, session)})
-            if st.button(f"Save as v{number}", type="primary", key="personas-save"):
+            if st.button(f"Save as v{number}", type="primary", key="personas-save") and _own(session) is None:
                 version = personas.save(session, status.personas, state.personas.note)
                 PersonasState.note.reset()
                 state.set_notice("ok", f"Saved as v{version}", "New panel runs use it.")
@@ -113,7 +158,9 @@ def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
 
 
 def _discard(session: ProjectSession) -> None:
+    _require_choice(session)
     personas.discard(session)
+    state.personas.draft.expect_change()
     PersonasState.note.reset()
 
 
@@ -184,6 +231,7 @@ def _generation(session: ProjectSession) -> None:
 
 
 def _finish(generated: personas.GeneratedPersonas) -> None:
+    state.personas.draft.expect_change()
     state.note_saved("personas")
     state.set_notice("ok", generated.words, " ".join(generated.extraction.notes) or "Check the draft, then save it.")
 
@@ -210,7 +258,7 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
 
     def add(group: str) -> None:
         _edit(session, lambda draft: personas.add_persona(draft, group))
-        members = personas.persona_status(session).personas.members
+        members = _tab_status(session).personas.members
         state.personas.persona = next((each.persona.name for each in members if each.persona.name not in names), None)
 
     for index, group in enumerate(current.groups):

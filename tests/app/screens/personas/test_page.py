@@ -6,6 +6,7 @@ import json
 from concurrent.futures import Future
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core.debate import protocols
 from core.debate.persona_extraction import UNLIMITED, PersonaExtraction
@@ -277,3 +278,54 @@ def test_note_stays_while_the_user_looks_at_another_page_and_ends_with_the_draft
     at.button(key="draft-discard-1").click().run()
     at.text_area(key="persona-traits-0").set_value("hurried").run()
     assert at.text_input(key="personas_note").value == ""
+
+
+CHOICE = "The panel was changed in another tab"
+TRAITS = "persona-traits-0"
+
+
+def traits(session: ProjectSession) -> str:
+    return personas.persona_status(session).personas.members[0].persona.traits
+
+
+def describe(at: AppTest, words: str) -> AppTest:
+    return at.text_area(key=TRAITS).set_value(words).run()
+
+
+def test_edit_after_a_change_in_another_tab_stays_in_its_tab_until_the_user_chooses(session: ProjectSession) -> None:
+    first, second = open_page("personas"), open_page("personas")
+    describe(first, "patient")
+    describe(second, "hurried")
+    assert CHOICE in html(second)
+    assert (traits(session), second.text_area(key=TRAITS).value) == ("patient", "hurried")
+    second.button(key="icon-persona-add-0").click().run()
+    second.button(key="personas-save").click().run()
+    second.button(key="draft-discard-1").click().run()
+    assert "First choose one of them." in html(second)
+    assert not personas.history(session)
+    upload = next(uploader for uploader in second.file_uploader if uploader.label == "Import YAML")
+    upload.set_value(("other.yaml", dump_yaml(DEFAULT_PERSONAS).encode(), "application/yaml")).run()
+    assert traits(session) == "patient"
+    second.button(key="draft-keep-own").click().run()
+    assert CHOICE not in html(second)
+    assert (traits(session), len(personas.persona_status(session).personas.members)) == ("hurried", 3)
+    assert first.run().text_area(key=TRAITS).value == "patient"  # the other tab keeps its text, too
+    first.button(key="draft-use-other").click().run()
+    assert CHOICE not in html(first)
+    assert first.text_area(key=TRAITS).value == "hurried"
+
+
+def test_generated_personas_are_no_change_of_another_tab(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies: Future[personas.GeneratedPersonas] = Future()
+    monkeypatch.setattr(personas, "generate", lambda *_: replies)
+    personas.add_sources(session, [("guests.txt", b"Guests want a clean room.")])
+    at = open_page("personas")
+    button(at, "Generate personas")
+    (job,) = session.jobs.values()
+    generated = personas.add_persona(DEFAULT_PERSONAS, "Guests")
+    replies.set_result(personas.GeneratedPersonas(PersonaExtraction(generated, (), ()), Spent()))
+    job.result()
+    assert "Generated 3 personas" in html(at.run())
+    assert CHOICE not in html(at)
