@@ -37,7 +37,8 @@ budget is spent. ``batch``: its batch has no replies yet. ``errors``: something 
 Purpose: TypeAlias = Literal["run", "lab"]
 """Purpose of a run: label documents, or a trial in the Lab. Lists of runs leave trials out."""
 EngineName: TypeAlias = Literal["live", "batch", "ray"]
-Effort: TypeAlias = Literal["minimal", "low", "medium", "high"]
+Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""Reasoning effort, from ``none``, which switches reasoning off. No server accepts all of them."""
 SchemaUse: TypeAlias = Literal["off", "auto", "on"]
 """When to request a JSON schema for a reply that must hold a decision: never, only after an unreadable reply,
 always."""

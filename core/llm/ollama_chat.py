@@ -27,9 +27,9 @@ _MAX_CHARACTERS_PER_TOKEN = 8
 
 
 def optional(request: ModelRequest) -> dict[str, Any]:
-    """Return the parameters that a server may refuse; the effort ``minimal`` switches thinking off."""
+    """Return the parameters that a server may refuse; the lowest efforts switch thinking off."""
     effort = request.role_model.sampling.reasoning_effort
-    thinking = {"think": effort != "minimal" and effort} if effort else {}
+    thinking = {"think": effort not in ("none", "minimal") and effort} if effort else {}
     return {**request.sampling, **thinking, **request.extra_params}
 
 

@@ -449,8 +449,9 @@ class ReplyBuilder:
             if reasoning.strip():
                 raise errors.EmptyReply(
                     f"{role_model.model} at {role_model.connection} replied with reasoning and without any text.",
-                    "The server may take the whole reply for reasoning: check its reasoning parser and chat template, "
-                    "or lower the reasoning effort of the role.",
+                    "The server may take the whole reply for reasoning. Switch reasoning off with the role's reasoning "
+                    "effort 'none', or start the server so that it does not separate reasoning from text "
+                    "(vLLM: no --reasoning-parser; llama.cpp: --reasoning-format none).",
                 )
             raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} replied without any text.")
         usage = self._usage_so_far

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, get_args
 
 import streamlit as st
 
@@ -19,7 +19,7 @@ from app.widgets.labels import role_html
 from app.widgets.metric_tables import estimate_html
 from core.debate.turns import Role
 from core.formatting import format_token_price
-from core.runs import RoleModel, Sampling
+from core.runs import Effort, RoleModel, Sampling
 from core.services import models, preferences
 from core.services.evaluation import annotation_arrays
 from core.services.evaluation.model_recommendations import (
@@ -40,7 +40,7 @@ Save = Callable[[Change], None]
 WIDTHS = (1.4, 1.25, 1.7, 0.7, 0.7, 0.85, 1.05, 0.7, 1.75, 0.9)
 HEADS = ("Role", "Connection", "Model", "Temp.", "Top p", "Max tokens", "Reasoning", "Seed", "Replies", "")
 AUTO = "auto"
-EFFORTS = (AUTO, "minimal", "low", "medium", "high")
+EFFORTS = (AUTO, *get_args(Effort))
 REPLIES = {"off": "text", "auto": "text, then JSON", "on": "JSON"}
 REPLIES_HELP = (
     "Text: replies are plain text and are streamed. JSON: deciding replies must follow a JSON schema, if the server "

@@ -17,7 +17,7 @@ SHIPPED = "default"
 _SAMPLING = {
     "top_p": "top p {:g}",
     "max_tokens": "at most {:,} tokens",
-    "reasoning_effort": "{} effort",
+    "reasoning_effort": "effort {}",
     "seed": "seed {}",
 }
 """Words for settings of a model's sampling, by name."""

@@ -31,7 +31,9 @@ async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamRespon
     return await stream(request, *[json.dumps(line).encode() + b"\n" for line in lines])
 
 
-@pytest.mark.parametrize(("effort", "think"), [(None, None), ("minimal", False), ("low", "low"), ("high", "high")])
+@pytest.mark.parametrize(
+    ("effort", "think"), [(None, None), ("none", False), ("minimal", False), ("low", "low"), ("high", "high")]
+)
 def test_think_parameter_follows_reasoning_effort(effort: str | None, think: object) -> None:
     outcome = ask(answer, dialect="ollama", reasoning_effort=effort)
     assert outcome.sent[0].get("think") == think

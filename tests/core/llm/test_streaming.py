@@ -18,7 +18,7 @@ from core.llm.connections import Dialect
 from tests.core.llm.asking import REQUEST, ROLE_MODEL, ask
 from tests.each_row import each_row
 from tests.linear_time import check_linear_time
-from tests.servers.scripted import Behaviour, event, piece, sending
+from tests.servers.scripted import Behaviour, event, piece, sending, stream
 
 REPLY = "The aspects present in this review are: #Service"
 EVENTS = [piece("The aspects present"), piece(" in this review are: #Service"), piece(finish="stop")]
@@ -334,9 +334,18 @@ def test_words_sent_as_data_in_place_of_the_rest_are_shown(ends: tuple[bytes, ..
         ask(sending(event(piece(REPLY)), b"data: Backend crashed\n\n", *ends))
 
 
-def test_reply_with_reasoning_alone_says_so() -> None:
-    with pytest.raises(errors.EmptyReply, match="with reasoning and without any text"):
+def test_reply_with_reasoning_alone_names_the_remedies() -> None:
+    with pytest.raises(errors.EmptyReply, match="with reasoning and without any text") as raised:
         ask(sending(event(piece(reasoning_content=REPLY, finish="stop")) + DONE))
+    assert all(remedy in raised.value.remedy for remedy in ("effort 'none'", "--reasoning-parser"))
+
+
+def test_reasoning_is_switched_off_by_its_effort() -> None:
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        name = "content" if body.get("reasoning_effort") == "none" else "reasoning_content"
+        return await stream(request, event(piece(finish="stop", **{name: REPLY})), DONE)
+
+    assert ask(behave, reasoning_effort="none").reply.text == REPLY
 
 
 def test_unknown_compression_is_named() -> None:

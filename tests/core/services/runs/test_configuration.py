@@ -60,7 +60,7 @@ def test_text_that_is_not_shipped_is_named_by_its_origin(name, shown):
 
 def test_all_configured_sampling_parameters_are_named():
     sampling = Sampling(temperature=0, top_p=0.9, max_tokens=2048, seed=3, reasoning_effort="low", json_schema="off")
-    description = "m at temperature 0, top p 0.9, at most 2,048 tokens, low effort, seed 3, text replies"
+    description = "m at temperature 0, top p 0.9, at most 2,048 tokens, effort low, seed 3, text replies"
     assert describe_model(RoleModel(connection="local", model="m", sampling=sampling)) == description
     assert describe_sampling(sampling) == "temperature 0, " + description.partition(", ")[2]
     assert describe_sampling(Sampling()) == "default"
