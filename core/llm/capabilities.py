@@ -25,11 +25,11 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
     name: re.compile(pattern, re.IGNORECASE | re.ASCII)  # a name may stand next to Chinese words without a space
     for name, pattern in {
         "stream_options": r"\bstream_options\b|\binclude_usage\b",
+        "top_p": r"\btop_p\b|\btopP\b",  # newer Claude models refuse it beside a temperature
         "temperature": r"\btemperature\b",
-        "top_p": r"\btop_p\b|\btopP\b",
         "seed": r"\bseed\b",
         "logprobs": r"\b(top_)?logprobs\b",
-        "reasoning_effort": r"\breasoning([_.]?effort)?\b|\bthinking[_ ]?level\b",
+        "reasoning_effort": r"\breasoning([_.]?effort)?\b|\bthinking(\b|_)",
         "think": r"\bthink(ing)?\b",
         "stream": r"\bstream(ing)?\b",
     }.items()

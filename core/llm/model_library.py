@@ -42,6 +42,8 @@ _MAY_BE_WRONG_SCHEME = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, 
 """A TLS server closes or resets a plain connection. llama.cpp waits for the rest of a TLS greeting."""
 _MAX_HEADER_BYTES = 65536
 """Longest header of a response. Providers behind a network for web pages send policies of over 8 kB with each reply."""
+_MAX_HEADERS = 1024
+"""Most headers of a response. A chain of LiteLLM proxies repeats those of its provider under other names."""
 _NOTHING: Mapping[str, Any] = {}
 _embed: ContextVar[ServerEmbed] = ContextVar("embed")
 """Embeds texts for the request whose reply is being written, in the thread that writes it."""
@@ -359,6 +361,7 @@ class ModelLibrary:
                 trust_env=False,
                 max_line_size=_MAX_HEADER_BYTES,
                 max_field_size=_MAX_HEADER_BYTES,
+                max_headers=_MAX_HEADERS,
                 trace_configs=[http.reuse_tracing()],
             )
         return self._session

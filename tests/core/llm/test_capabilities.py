@@ -42,6 +42,10 @@ def has(name: str) -> Any:
         ("reasoning_effort", 400, error_body("This model does not support reasoning.effort"), {"reasoning_effort": "low"}),
         ("reasoning_effort", 400, {"code": "invalid-argument", "error": "Model grok-4 does not support parameter reasoningEffort."}, {"reasoning_effort": "low"}),
         ("reasoning_effort", 400, error_body("Thinking level is not supported for this model."), {"reasoning_effort": "low"}),
+        ("reasoning_effort", 400, [error_body("Budget 0 is invalid. This model only works in thinking mode.")], {"reasoning_effort": "none"}),  # Gemini
+        ("reasoning_effort", 400, [error_body("The model does not support setting thinking_budget to 0.")], {"reasoning_effort": "none"}),
+        ("reasoning_effort", 400, error_body("Reasoning is mandatory for this endpoint and cannot be disabled."), {"reasoning_effort": "none"}),
+        ("top_p", 400, error_body("`temperature` and `top_p` cannot both be specified for this model. Please use only one."), {"temperature": 0.2, "top_p": 0.9}),
         ("stream", 400, error_body("Your organization must be verified to stream this model.", param="stream"), {}),
         ("stream", 501, error_body("Streaming is not implemented."), {}),
     ],

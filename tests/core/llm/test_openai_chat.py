@@ -12,6 +12,7 @@ from core import errors
 from core.llm import http, openai_chat, streaming
 from core.llm.request import encode_body
 from tests.core.llm.asking import REQUEST, ask, ask_at
+from tests.each_row import each_row
 from tests.linear_time import check_linear_time
 from tests.servers.faults import hanging
 from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, sending, stream
@@ -289,10 +290,10 @@ def test_closed_port_is_unreachable() -> None:
         ask_at(server.url)
 
 
-def test_reply_with_a_long_header_is_read() -> None:
+@each_row("headers", [{"content-security-policy": "https://cdn.example " * 700}, {f"x-{n}": "1" for n in range(200)}])
+def test_reply_with_a_long_header_or_many_of_them_is_read(headers: dict[str, str]) -> None:
     async def behave(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
-        policy = {"content-security-policy": "https://cdn.example " * 700}
-        return web.Response(body=event(piece("A", "stop")), content_type="text/event-stream", headers=policy)
+        return web.Response(body=event(piece("A", "stop")), content_type="text/event-stream", headers=headers)
 
     assert ask(behave).reply.text == "A"
 
