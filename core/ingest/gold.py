@@ -461,6 +461,10 @@ def _list(index: LabelIndex, mapped: ValueMap) -> CellReader:
     return read
 
 
+_HALF = re.compile(r"-?\d+,[05]0?")
+"""A number with half a point or none behind a decimal comma."""
+
+
 def guess_kind(cells: Sequence[Any]) -> Literal["binary", "rating", "list", "names", "empty"]:
     """Return the kind of gold that nine in ten of the cells look like."""
     filled = [cell for cell in cells if not is_blank(cell)]
@@ -469,8 +473,10 @@ def guess_kind(cells: Sequence[Any]) -> Literal["binary", "rating", "list", "nam
     need = 0.9 * len(filled)
     if sum(parse_binary(cell) is not None for cell in filled) >= need or has_only_crosses(filled):
         return "binary"
-    # "1,3" is more likely two codes than a decimal
-    if sum(parse_rating(cell) is not None and "," not in as_text(cell) for cell in filled) >= need:
+    with_comma = [as_text(cell).strip() for cell in filled if "," in as_text(cell)]
+    # "1,3" is more likely two codes than a decimal, except among half points
+    has_halves = len(set(with_comma)) > 1 and all(map(_HALF.fullmatch, with_comma))
+    if sum(parse_rating(cell) is not None and (has_halves or "," not in as_text(cell)) for cell in filled) >= need:
         return "rating"
     lists = sum(isinstance(cell, list) or as_text(cell).strip()[:1] == "[" for cell in filled)
     separated = sum(len(names) > 1 for names in split_lists(filled, "#"))  # doccano; "A/B" may be one label

@@ -680,6 +680,19 @@ def test_ratings_without_raters_are_suggested_if_several_columns_share_a_scale()
     assert suggest_mapping(alone).gold == ()
 
 
+def test_half_points_with_a_decimal_comma_are_ratings_and_lists_of_codes_are_not() -> None:
+    rows = ["4;3,5", "4,5;3", "3;5", "2,5;2", "5;4"]
+    header = "id;text;Quality;Price\n"
+    data = header + "".join(f"{n};Text number {n};{row}\n" for n, row in enumerate(rows))
+    mapping = suggest_mapping(read_table(data.encode(), name="r.csv"))
+    assert mapping.gold == ()
+    data = data.replace(";5;4\n", ";5;4,5\n")
+    mapping = suggest_mapping(read_table(data.encode(), name="r.csv"))
+    assert mapping.gold == (GoldSource("Quality"), GoldSource("Price"))
+    codes = header + "".join(f"{n};Text number {n};{row}\n" for n, row in enumerate(["1;1,3", "1,2;2", "3;2,5"] * 2))
+    assert GoldSource("Quality") not in suggest_mapping(read_table(codes.encode(), name="r.csv")).gold
+
+
 def test_ratings_of_several_dimensions_by_several_raters_are_suggested() -> None:
     columns = [f"{name}_r{rater}" for name in ("Overall", "Fluency", "Empathy") for rater in range(1, 6)]
     rows = "".join(f"a long text {n},{','.join(str((n * 7 + k) % 5 + 1) for k in range(15))},{n}\n" for n in range(20))
