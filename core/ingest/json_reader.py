@@ -1,7 +1,7 @@
 """json and jsonl reader: objects become rows, the union of their keys the columns.
 
 Nested values stay unchanged; the values of an inner object are columns as well (``review.text``).
-The tasks of a Label Studio export become a row each.
+The tasks of a Label Studio export become a row each, and so do the data rows of a Labelbox export.
 """
 
 from __future__ import annotations
@@ -453,8 +453,8 @@ def table_of_objects(
 ) -> Table:
     """Return a table with a column for each key of the objects; other elements are rejected.
 
-    Tasks of Label Studio become rows with their annotations. ``notes`` is called after the last element. InputError if
-    there is no object.
+    Tasks of Label Studio and data rows of Labelbox become rows with their annotations. ``notes`` is called after the
+    last element. InputError if there is no object.
     """
     rows: RowLog[dict[str, Any]] = RowLog()
     keys: dict[str, None] = {}
@@ -472,12 +472,13 @@ def table_of_objects(
         problem = f"no row with an object; {rows.rejected[0]}" if rows.rejected else "no rows"
         raise InputError(f"{name} has {problem}.", _LAYOUTS)
     task_notes: tuple[str, ...] = ()
-    if tasks := [value for value in rows.kept if is_task(value)]:
-        of_tasks, task_notes = task_rows(tasks)
-        converted = iter(of_tasks)
-        rows.kept = [next(converted) if is_task(value) else value for value in rows.kept]
-        keys = dict.fromkeys(chain.from_iterable(rows.kept))
-        check_width(len(keys), name)
+    for is_annotated, rows_of in ((is_task, task_rows), (is_data_row, data_rows)):
+        if annotated := [value for value in rows.kept if is_annotated(value)]:
+            of_annotated, task_notes = rows_of(annotated)
+            converted = iter(of_annotated)
+            rows.kept = [next(converted) if is_annotated(value) else value for value in rows.kept]
+            keys = dict.fromkeys(chain.from_iterable(rows.kept))
+            check_width(len(keys), name)
     data, note = with_nested_columns({key: tuple(row.get(key) for row in rows.kept) for key in keys})
     columns, renamed = clean_columns(tuple(data))
     all_notes = tuple(filter(None, (*renamed, note, *notes(), *task_notes)))
@@ -637,3 +638,60 @@ def _answers(results: Iterable[Any], left_out: Counter[str]) -> dict[_Control, l
             case {"type": kind} if kind not in ("choices", "number", "rating"):
                 left_out[str(kind)] += 1
     return answers
+
+
+def is_data_row(value: Any) -> bool:
+    """Return True if a JSON value looks like a data row of Labelbox's export."""
+    match value:
+        case {"data_row": {"row_data": _}, "projects": dict()}:
+            return True
+    return False
+
+
+def data_rows(exported: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """Return the data rows of Labelbox as rows, and a note: ``id``, ``text``, then a column for each classification.
+
+    A radio classification has the name of its answer, a checklist the list of names, and a text its text. If several
+    people labelled, the names of the columns end in ``_r`` and the number of the person. Objects, nested
+    classifications and skipped labels are left out.
+    """
+    labels = [[*_labels(value["projects"])] for value in exported]
+    people = {
+        person: number for number, person in enumerate(dict.fromkeys(p for of_row in labels for p, _ in of_row), 1)
+    }
+    rows = []
+    for value, of_row in zip(exported, labels, strict=True):
+        data = value["data_row"]
+        id = data.get("external_id") or data.get("global_key") or data.get("id")
+        row = {"id": id, "text": data["row_data"]}
+        for person, answers in of_row:
+            for name, answer in answers.items():
+                column = f"{name}_r{people[person]}" if len(people) > 1 else name
+                row[f"{column}_annotated" if column in ("id", "text") else column] = answer
+        rows.append(row)
+    return rows, ("The rows are the data rows of Labelbox, with one column for each classification.",)
+
+
+def _labels(projects: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the person and the answers by name of each label in the projects of a data row."""
+    for project in projects.values():
+        for label in _all(dict, project.get("labels")) if isinstance(project, dict) else ():
+            match label:
+                case {"performance_details": {"skipped": True}}:
+                    continue
+                case {"annotations": {"classifications": list(classifications)}}:
+                    details = label.get("label_details")
+                    person = details.get("created_by") if isinstance(details, dict) else None
+                    yield str(person), dict(filter(None, map(_classified, classifications)))
+
+
+def _classified(classification: Any) -> tuple[str, Any] | None:
+    """Return the name of a classification and its answer, None for an unknown one."""
+    match classification:
+        case {"name": str(name), "radio_answer": {"name": str(answer)}}:
+            return name, answer
+        case {"name": str(name), "checklist_answers": list(answers)}:
+            return name, [str(answer["name"]) for answer in _all(dict, answers) if "name" in answer]
+        case {"name": str(name), "text_answer": {"content": str(answer)}}:
+            return name, answer
+    return None

@@ -353,3 +353,51 @@ def test_json_written_by_python_is_read_back(rows: list[dict[str, Any]], ascii: 
     lines = read("\n".join(json.dumps(row, ensure_ascii=ascii) for row in rows))
     assert [{key: table.row(n)[key] for key in rows[n]} for n in range(len(table))] == rows
     assert [{key: lines.row(n)[key] for key in rows[n]} for n in range(len(lines))] == rows
+
+
+def labelbox_row(number: int, *labels: dict[str, Any]) -> dict[str, Any]:
+    data = {"id": f"cl{number}", "external_id": f"d{number}", "row_data": f"Text {number}.", "details": {}}
+    return {"data_row": data, "metadata_fields": [], "projects": {"p1": {"name": "Hotels", "labels": [*labels]}}}
+
+
+def labelbox_label(person: str, mood: str, *aspects: str, **performance: Any) -> dict[str, Any]:
+    answers = [{"name": name, "value": name.lower(), "classifications": []} for name in aspects]
+    classifications = [
+        {"name": "Mood", "value": "mood", "radio_answer": {"name": mood, "value": mood.lower()}},
+        {"name": "Aspects", "value": "aspects", "checklist_answers": answers},
+        {"name": "Note", "value": "note", "text_answer": {"content": "Short."}},
+        {"name": "Odd", "value": "odd"},
+    ]
+    details = {"created_by": person, "created_at": "2026-01-01"}
+    annotations = {"objects": [{"name": "Span"}], "classifications": classifications}
+    return {"label_details": details, "performance_details": performance, "annotations": annotations}
+
+
+def test_data_rows_of_labelbox_become_rows_with_a_column_for_each_classification() -> None:
+    one = labelbox_row(1, labelbox_label("a@x.org", "Good", "Food", "Room"))
+    table = read("\n".join(map(json.dumps, [one, labelbox_row(2)])), "export.ndjson")
+    assert table.columns == ("id", "text", "Mood", "Aspects", "Note")
+    assert table.row(0) == {
+        "id": "d1",
+        "text": "Text 1.",
+        "Mood": "Good",
+        "Aspects": ["Food", "Room"],
+        "Note": "Short.",
+    }
+    assert table.row(1)["Mood"] is None
+    assert table.notes == ("The rows are the data rows of Labelbox, with one column for each classification.",)
+
+
+def test_each_person_who_labelled_in_labelbox_has_columns_and_skipped_labels_none() -> None:
+    first, second = labelbox_label("a@x.org", "Good", "Food"), labelbox_label("b@x.org", "Bad")
+    skipped = labelbox_label("c@x.org", "Bad", skipped=True)
+    table = read(json.dumps([labelbox_row(1, first, second, skipped), labelbox_row(2, second)]), "export.json")
+    assert [name for name in table.columns if "Mood" in name] == ["Mood_r1", "Mood_r2"]
+    assert table.column("Mood_r1") == ("Good", None)
+    assert table.column("Aspects_r2") == ([], [])
+
+
+@each_row("projects", [{}, {"p": None}, {"p": {"labels": None}}, {"p": {"labels": [1]}}, {"p": {"labels": [{}]}}])
+def test_data_rows_of_labelbox_without_labels_are_read(projects: dict[str, Any]) -> None:
+    table = read(json.dumps({**labelbox_row(1), "projects": projects}))
+    assert (table.columns, table.row(0)["text"]) == (("id", "text"), "Text 1.")
