@@ -117,6 +117,7 @@ def _folders_per_test(_isolated_session, monkeypatch, tmp_path_factory):
 def _no_delays(monkeypatch):
     """Write rows without the usual wait for more rows, and train classifiers only with the fixture ``training``."""
     monkeypatch.setattr("core.store.write_queue.LINGER_SECONDS", 0.0)
+    monkeypatch.setattr("core.store.write_queue.REST_FACTOR", 0.0)
     monkeypatch.setattr("core.services.classifier_training.DEBOUNCE_SECONDS", 3600.0)
 
 

@@ -125,6 +125,15 @@ def test_rows_wait_briefly_to_be_grouped(connection, writer, monkeypatch):
     assert groups == [5]
 
 
+def test_rows_wait_longer_after_a_slow_transaction(writer, monkeypatch):
+    monkeypatch.setattr("core.store.write_queue.REST_FACTOR", 1000.0)
+    monkeypatch.setattr("core.store.write_queue.MAX_REST_SECONDS", 60.0)
+    writer.do(lambda _: time.sleep(0.05))
+    waiting = writer.insert(insert_pairs, [(1, "a")])
+    time.sleep(0.05)
+    assert not waiting.done()
+
+
 @pytest.mark.parametrize("pressing", ["call", "close"])
 def test_calls_and_closing_write_waiting_rows_first(connection, writer, pressing, monkeypatch):
     monkeypatch.setattr("core.store.write_queue.LINGER_SECONDS", 60.0)
