@@ -373,7 +373,6 @@ def _execute(
 ) -> Outcome:
     """Execute runs one after another until one does not finish, report failures, and return the outcome of all."""
     session.listen(console.ProgressLines())
-    stored = [session.run(run_id) for run_id in run_ids]
     statuses: dict[str, RunStatus] = {}
     has_error = False
     for number, run_id in enumerate(run_ids, start=1):
@@ -394,11 +393,10 @@ def _execute(
     try:
         latest = [session.run(run_id) for run_id in run_ids]
     except ProjectError as error:  # the disk failed in a write of the database, which then cannot be read either
-        reported = [with_status(row, statuses[row.run_id]) for row in stored if row.run_id in statuses]
-        if not reported:
+        if not statuses:
             raise
         console.print_error(error)
-        return Outcome(session, (), totals(reported, {}), console.INCOMPLETE)
+        return Outcome(session, (), totals([*statuses.values()], {}), console.INCOMPLETE)
     states = {run_id: status.state for run_id, status in statuses.items()}
     rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in latest)
     _print_failures(session, rows)
@@ -504,11 +502,6 @@ def totals(rows: Sequence[RunRow], savings: Mapping[str, Any]) -> dict[str, Any]
         "status": worst,
         "runs": run_totals,
     }
-
-
-def with_status(row: RunRow, status: RunStatus) -> RunRow:
-    """Return a run with the state and the totals that its engine reported."""
-    return row.model_copy(update={"state": status.state, **{name: getattr(status, name) for name in SUMMED}})
 
 
 def _print_stop(session: ProjectSession, status: RunStatus) -> None:

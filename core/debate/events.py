@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Self, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from core.debate.turns import Turn, Verdict
-from core.runs import RunRow, State, StopCode
+from core.runs import RunRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,47 +62,14 @@ class VerdictReached:
     unix_time: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class RunStatus:
+class RunStatus(RunRow):
     """The state and the totals of a run, sent on every change of state and at most a few times a second in between."""
 
-    run_id: str
-    state: State
-    documents: int
-    verdicts: int
-    unresolved: int
-    failed: int
-    in_flight: int
-    calls: int
-    cached_calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    """None if a price is unknown."""
-    seconds: float
-    rate: float
+    in_flight: int = 0
+    rate: float = 0.0
     """Documents per minute over the last minute."""
-    eta_seconds: float | None
+    eta_seconds: float | None = None
     """None while unknown."""
-    message: str = ""
-    """The reason why the run is not running, in words."""
-    cached_tokens: int = 0
-    """The prompt tokens that servers took from their prefix caches."""
-    stop_code: StopCode = ""
-    """The same reason as a code."""
-    estimated_calls: int = 0
-    """Paid calls whose cost is estimated, because the server reported no tokens."""
-
-    @classmethod
-    def from_run(cls, run: RunRow) -> Self:
-        """Return the status of a stored run."""
-        shared = {field.name: getattr(run, field.name) for field in fields(cls) if field.name in RunRow.model_fields}
-        return cls(**shared, in_flight=0, rate=0.0, eta_seconds=None)
-
-    @property
-    def ended(self) -> int:
-        """Number of documents whose debate has ended in any way."""
-        return self.verdicts + self.unresolved + self.failed
 
 
 Event: TypeAlias = TurnStarted | Delta | TurnWaiting | TurnDone | VerdictReached | RunStatus

@@ -8,7 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
@@ -58,8 +58,8 @@ class RunTotals:
 
     def add(self, **counts: int) -> None:
         """Add to counts, by their names in ``RunStatus``."""
-        sums: dict[str, Any] = {name: getattr(self.so_far, name) + count for name, count in counts.items()}
-        self.so_far = replace(self.so_far, **sums)
+        sums = {name: getattr(self.so_far, name) + count for name, count in counts.items()}
+        self.so_far = self.so_far.model_copy(update=sums)
 
     def paid(self, reply: Reply) -> None:
         """Count a new reply. A vector is not a call."""
@@ -73,7 +73,7 @@ class RunTotals:
     def billed(self, usage: Usage, cost_usd: float | None) -> None:
         """Count tokens and dollars, with or without a reply."""
         self.add(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
-        self.so_far = replace(self.so_far, cost_usd=total_cost((self.so_far.cost_usd, cost_usd)))
+        self.so_far = self.so_far.model_copy(update={"cost_usd": total_cost((self.so_far.cost_usd, cost_usd))})
 
     def conclude(self, status: str, now: float) -> None:
         """Count a finished debate."""
@@ -93,17 +93,17 @@ class RunTotals:
         span = now - max(self.started, self._window_start)
         rate = len(self._ended_at) / span * 60 if span > 0 else 0.0
         so_far = self.so_far
-        return replace(
-            so_far,
-            state=state,
-            in_flight=self.in_flight,
-            cost_usd=so_far.cost_usd if self.priced or so_far.calls or state != "running" else None,
-            seconds=so_far.seconds + now - self.started,
-            rate=rate,
-            eta_seconds=(so_far.documents - so_far.ended) / rate * 60 if rate > 0 else None,
-            message=reason.message,
-            stop_code=reason.code,
-        )
+        current: dict[str, Any] = {
+            "state": state,
+            "in_flight": self.in_flight,
+            "cost_usd": so_far.cost_usd if self.priced or so_far.calls or state != "running" else None,
+            "seconds": so_far.seconds + now - self.started,
+            "rate": rate,
+            "eta_seconds": (so_far.documents - so_far.ended) / rate * 60 if rate > 0 else None,
+            "message": reason.message,
+            "stop_code": reason.code,
+        }
+        return so_far.model_copy(update=current)
 
 
 class Engine(ABC):
@@ -122,7 +122,7 @@ class Engine(ABC):
         self.publish = dependencies.publish
         models = dependencies.models
         priced = all(models.cost(model, Usage()) is not None for model in models.billed_models(self.settings))
-        self.totals = RunTotals(RunStatus.from_run(work.run), priced)
+        self.totals = RunTotals(RunStatus(**dict(work.run)), priced)
         self.budget = Budget(self.settings.budget_usd, work.run.cost_usd)
         self.note = ""
         """Reason for a wait, shown with the status of the run."""

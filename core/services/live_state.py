@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 from core.debate.events import Delta, Event, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
@@ -299,7 +299,7 @@ class LiveRunState:
     def _changed_tiles(self, since: int, now: float) -> Iterator[Json]:
         """Yield the status of the run and the tiles of debates that changed after a revision."""
         if self._status is not None and self._status_revision > since:
-            yield {"kind": "run_status", **asdict(self._status)}
+            yield {"kind": "run_status", **self._status.model_dump(exclude={"settings", "details"})}
         finished = list(self._finished.values())
         recent = finished[-SHOWN_FINISHED:] if since == NOTHING else finished
         shown = recent if self._over else [*recent, *self._flight.values()]
@@ -373,8 +373,8 @@ def _current_labels(turns: Iterable[_LiveTurn]) -> list[str]:
 
 def status_of(run: RunRow, state: State | None = None) -> RunStatus:
     """Return the status of a stored run as an event, with another state if one is given."""
-    status = RunStatus.from_run(run)
-    return status if state is None else replace(status, state=state, message="", stop_code="")
+    status = RunStatus(**dict(run))
+    return status if state is None else status.model_copy(update={"state": state, "message": "", "stop_code": ""})
 
 
 def verdict_event(reached: VerdictReached) -> Json:

@@ -81,7 +81,7 @@ def turns(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_snapshot_is_followed_by_batches(client: TestClient, source: Source) -> None:
-    source.state.publish(RunStatus(RUN, "running", 9, 0, 0, 0, 1, 0, 0, 0, 0, 0.0, 0.0, 0.0, None))
+    source.state.publish(RunStatus.model_construct(run_id=RUN, state="running", documents=9, in_flight=1))
     source.state.publish(TurnStarted(Turn(RUN, "d1", 0, "extractor", MODEL)))
     source.state.publish(Delta(RUN, "d1", 0, 0, "Hello"))
     with connect(client) as socket:

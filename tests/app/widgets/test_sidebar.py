@@ -31,7 +31,17 @@ class ProjectSession:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.board_ = LiveRunState("r1")
-        self.board_.publish(RunStatus("r1", "running", 1000, 403, 9, 0, 20, 94, 3, 0, 0, 0.83, 60.0, 31.0, 1140.0))
+        self.board_.publish(
+            RunStatus.model_construct(
+                run_id="r1",
+                state="running",
+                documents=1000,
+                verdicts=403,
+                unresolved=9,
+                cost_usd=0.83,
+                eta_seconds=1140.0,
+            )
+        )
 
     @property
     def name(self) -> str:

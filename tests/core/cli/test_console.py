@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from concurrent.futures import Future
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -94,7 +93,7 @@ def test_table_aligns_names_left_and_numbers_right(capsys):
 
 @pytest.mark.parametrize(("ended", "full"), [(0, 0), (50, 12), (100, 24)])
 def test_progress_bar_shows_the_share_of_finished_documents(ended, full):
-    status = RunStatus("r0001", "running", 100, ended, 0, 0, 0, 0, 0, 0, 0, None, 0.0, 0.0, None)
+    status = RunStatus.model_construct(run_id="r0001", state="running", documents=100, verdicts=ended, cost_usd=None)
     bar = console.progress_bar(status)
     assert click.unstyle(bar) == "━" * console.BAR_WIDTH
     assert bar.startswith(click.style("━" * full, fg="green"))
@@ -104,7 +103,7 @@ def test_progress_that_is_not_on_a_terminal_is_printed_when_it_changes(monkeypat
     monkeypatch.setattr(console, "LINE_SECONDS", 0.0)
     lines = console.ProgressLines()
     for ended in (0, 0, 0, 1):
-        lines(RunStatus("r0001", "running", 100, ended, 0, 0, 0, 0, 0, 0, 0, None, 0.0, 0.0, None))
+        lines(RunStatus.model_construct(run_id="r0001", state="running", documents=100, verdicts=ended, cost_usd=None))
     assert [line.split(",")[0] for line in capsys.readouterr().err.splitlines()] == [
         "r0001 running: 0 of 100",
         "r0001 running: 1 of 100",
@@ -114,11 +113,11 @@ def test_progress_that_is_not_on_a_terminal_is_printed_when_it_changes(monkeypat
 def test_progress_says_that_a_call_waits_before_its_next_attempt(monkeypatch, capsys):
     monkeypatch.setattr(console, "LINE_SECONDS", 0.0)
     lines = console.ProgressLines()
-    status = RunStatus("r0001", "running", 100, 0, 0, 0, 0, 0, 0, 0, 0, None, 0.0, 0.0, None)
+    status = RunStatus.model_construct(run_id="r0001", state="running", documents=100, cost_usd=None)
     lines(status)
     lines(TurnWaiting("r0001", "d1", 0, RateLimited.kind, 60.0))
     lines(status)
-    lines(replace(status, state="paused"))
+    lines(status.model_copy(update={"state": "paused"}))
     assert [line.endswith("rate limited, retrying") for line in capsys.readouterr().err.splitlines()] == [
         False,
         True,

@@ -745,7 +745,7 @@ def test_runaway_reply_is_not_retried() -> None:
 
 
 def test_time_left_of_a_slow_model_rests_on_its_last_debates() -> None:
-    totals = RunTotals(RunStatus.from_run(World().work(settings(), count=100).run), priced=True)
+    totals = RunTotals(RunStatus(**dict(World().work(settings(), count=100).run)), priced=True)
     for minute in range(3, 31, 3):
         totals.conclude("verdict", minute * 60.0)
     for seconds in (0.0, 60.0, 120.0):  # however long ago the last debate ended

@@ -139,7 +139,7 @@ def test_documents_with_an_equal_text_are_concluded_after_the_job(
 ) -> None:
     engine.dependencies = replace(engine.dependencies, load_documents=load_two_texts)
     engine._todo.append("d3")
-    engine.totals.so_far = replace(engine.totals.so_far, documents=4)
+    engine.totals.so_far = engine.totals.so_far.model_copy(update={"documents": 4})
     jobs: list[list[str]] = []
 
     async def start_job() -> asyncio.subprocess.Process:

@@ -53,7 +53,7 @@ def verdict(document: str = "d1") -> VerdictReached:
 
 
 def status(state: Any = "running") -> RunStatus:
-    return RunStatus(RUN, state, 10, 1, 0, 0, 2, 3, 0, 10, 20, 0.1, 5.0, 12.0, None)
+    return RunStatus.model_construct(run_id=RUN, state=state, documents=10, verdicts=1, in_flight=2, calls=3)
 
 
 class Reader:

@@ -97,6 +97,15 @@ def test_stored_status_equals_the_last_published_status(
         assert getattr(stored, name) == getattr(live.status, name), name
 
 
+def test_browser_gets_no_settings_with_a_status(recorded_run: tuple[ProjectSession, str, list[Event]]) -> None:
+    session, run_id, _ = recorded_run
+    live = session.live_run(run_id)
+    assert live is not None
+    sent = next(event for event in live.snapshot(ClientCursor()) if event["kind"] == "run_status")
+    assert {"state": "done", "failed": 0, "in_flight": 0}.items() <= sent.items()
+    assert not {"settings", "details"} & sent.keys()
+
+
 def test_paused_run_shows_its_open_debates_after_a_restart(tmp_path: Path) -> None:
     with studio(tmp_path) as (_, session):
         (run,) = queue_runs(session)
