@@ -61,6 +61,12 @@ _RATER_FIRST = re.compile(
     rf"(?P<rater>{PEOPLE}[ _.-]?(?:\d+|[a-z])|[acr]\d+(?=:? ))[ _.:@-]+(?P<label>.+)", re.IGNORECASE
 )
 _BY_SUFFIX = re.compile(r"(?P<label>.+)[ _.@-](?P<rater>[^ _.@-]+)")
+_BY_PREFIX = re.compile(r"(?P<rater>[^ _.@-]+)[ _.@-](?P<label>.+)")
+_NO_PERSON = re.compile(
+    r"\d+|id|text|name|code|raw|clean\w*|old|new|orig\w*|pre|post|before|after|true|gold|final|consensus|majority|agreed",
+    re.IGNORECASE,
+)
+"""Parts of the names of label columns that state which version of the label it is, or its form."""
 _NAME_OF = re.compile(r"[ _.-](?:text|name)$", re.IGNORECASE)
 """End of the names of columns with the names of the numbers in another column: ``label_text`` beside ``label``."""
 _PERSON_SUFFIX = re.compile(r"_r\d+$")
@@ -71,6 +77,8 @@ _BY_NUMBER = re.compile(rf"{PEOPLE}[ _.-]?(?:\d+|[a-z])", re.IGNORECASE)
 """Names of columns that are named like a person with a number or a letter: ``coder1``, ``Rater B``."""
 _PRODIGY_STYLE = "config.choice_style"
 """Column of Prodigy that states if one option or several can be chosen."""
+_MIN_KAPPA = 0.4
+"""Least agreement of two people who label the same texts: below it, two columns may answer different questions."""
 _SHARED = 0.8
 """Least share of the names listed by a rater that all raters list."""
 _MIN_FITTING = 0.8
@@ -127,7 +135,9 @@ def suggest_gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple
     kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
     sources = _first_by_rater(names, kind)
     of_people = [name for name in names if _OF_PERSON.fullmatch(name)]
-    if len(sources) == 1 and names[0] in of_people and len(of_people) > 1:
+    if len(sources) == 1 and names[0] not in of_people:
+        of_people = _by_person({name: cells[name] for name in names}, names[0])
+    if len(sources) == 1 and len(of_people) > 1:
         sources = tuple(GoldSource(name, kind, rater=name) for name in of_people)
     share = format_percent(min(shares[source.column] for source in sources))
     return sources, f"{_columns_are(sources)} gold: {share} of the values are labels."
@@ -371,7 +381,10 @@ def _labels(columns: _Candidates) -> _Suggestion | None:
 
 
 def _choices(columns: _Candidates) -> _Suggestion | None:
-    """Return the first column of few values called like labels, else one without a name, and those of other raters."""
+    """Return the first column of few values called like labels, and those of other raters.
+
+    Else columns with the same labels called like labels and a person, or a column without a name.
+    """
     few = [
         name
         for name, column in columns.of_kind("names", "rating", "list").items()
@@ -380,6 +393,10 @@ def _choices(columns: _Candidates) -> _Suggestion | None:
     label_of = {source.column: source.label for source in _by_rater(few)}
     own_names = {name: _PERSON_SUFFIX.sub("", label_of.get(name, name)) for name in few}
     named = [name for name, own_name in own_names.items() if _CHOICES.search(own_name.casefold())]
+    for name in named[:1] or few:
+        by_person = _by_person({column: columns.cells[column] for column in few}, name)
+        if suggestion := _same_labels({column: columns.cells[column] for column in by_person}, "choice"):
+            return suggestion
     nameless = [name for name in few if _NAMELESS.fullmatch(name)]
     recurring = [name for name in nameless if len({*map(as_text, columns.cells[name])}) <= len(columns.cells[name]) / 2]
     if not (found := named or recurring):
@@ -447,6 +464,35 @@ def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
         return ()
     common_matches = [match for match in matches if match["label"] in labels]
     return tuple(GoldSource(match[0], "label", match["label"], match["rater"]) for match in common_matches)
+
+
+def _by_person(cells: Mapping[str, Sequence[Any]], first: str) -> list[str]:
+    """Return the columns that are named like the first, but for a person: ``stance_mueller`` and ``stance_schmidt``.
+
+    Empty if the rest of the name is not that of a label, if a part of a name says that it is not a person, or if the
+    columns do not agree: ``sentiment_food`` and ``sentiment_room`` are the labels of two questions.
+    """
+    for form in (_BY_SUFFIX, _BY_PREFIX):
+        names = [match for column in cells if (match := form.fullmatch(column))]
+        label = next((match["label"] for match in names if match[0] == first), "")
+        alike = {match[0]: match["rater"] for match in names if match["label"] == label}
+        if len(alike) < 2 or not _CHOICES.search(label.casefold()):
+            continue
+        if any(_NO_PERSON.fullmatch(rater) or is_predicted(rater) for rater in alike.values()):
+            continue
+        if all(_agree(cells[first], cells[column]) for column in alike):
+            return list(alike)
+    return []
+
+
+def _agree(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    """Return True for the labels of two people: their Cohen's kappa is at least ``_MIN_KAPPA``."""
+    filled = [pair for pair in zip(first, second, strict=True) if not any(map(is_blank, pair))]
+    pairs = [(normalise(as_text(one)), normalise(as_text(other))) for one, other in filled]
+    by_first, by_second = (Counter(labels) for labels in zip(*pairs, strict=True)) if pairs else (Counter(), Counter())
+    observed = sum(one == other for one, other in pairs) / max(len(pairs), 1)
+    expected = sum(by_first[label] * by_second[label] for label in by_first) / max(len(pairs), 1) ** 2
+    return bool(pairs) and observed - expected >= _MIN_KAPPA * (1 - expected)
 
 
 def columns_by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:

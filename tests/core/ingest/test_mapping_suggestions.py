@@ -558,6 +558,38 @@ def test_lists_in_columns_named_like_raters_are_suggested() -> None:
     assert suggest_mapping(other_names).gold == ()
 
 
+@each_row(
+    ("columns", "with_codebook", "without"),
+    [
+        ("stance_mueller,stance_schmidt", *["stance_mueller,stance_schmidt"] * 2),
+        ("Anna stance,Ben stance", *["Anna stance,Ben stance"] * 2),
+        ("stance_mueller,stance_gpt4", "stance_mueller", ""),  # labels of a model
+        ("stance_raw,stance_clean", "stance_raw", ""),  # two versions of the same labels
+        ("mood_mueller,mood_schmidt", "mood_mueller", ""),  # not called like labels
+        ("stance_mueller,note_schmidt", "stance_mueller", ""),
+    ],
+)
+def test_choices_in_columns_named_like_a_label_and_a_person_are_suggested(
+    columns: str, with_codebook: str, without: str
+) -> None:
+    labels = ("good", "bad", "mixed")
+    differing = {n: labels[(n + 1) % 3] for n in range(0, 60, 5)} | dict.fromkeys((7, 8, 9), "")
+    rows = [f"A text with the number {n},{labels[n % 3]},{differing.get(n, labels[n % 3])}" for n in range(60)]
+    data = table("\n".join((f"text,{columns}", *rows)))
+    for codebook, expected in ((SENTIMENT, with_codebook), (None, without)):
+        gold = suggest_mapping(data, codebook).gold
+        assert ",".join(source.column for source in gold) == expected
+        assert all(source.rater == (source.column if len(gold) > 1 else GOLD_RATER) for source in gold)
+
+
+def test_choices_about_two_questions_are_not_by_two_people() -> None:
+    labels = ("good", "bad", "mixed", "good")
+    rows = [f"A text with the number {n},{labels[n % 3]},{labels[n % 4]}" for n in range(60)]
+    data = table("\n".join(("text,sentiment_food,sentiment_room", *rows)))
+    assert suggest_mapping(data).gold == ()
+    assert suggest_mapping(data, SENTIMENT).gold == (GoldSource("sentiment_food", "choice"),)
+
+
 @each_row("values", [("pos", "neg"), ("1", "0")])
 def test_labels_in_columns_named_like_numbered_raters_are_suggested(values: tuple[str, str]) -> None:
     rows = "".join(f"{n} words in a text,{values[n % 2]},{values[n % 3 > 1]}\n" for n in range(12))
