@@ -171,7 +171,7 @@ class EvaluationReport:
         """Return how the gold of several raters became one reference, in words: "the majority of 3 raters"."""
         if self.scores.kind == "rating":
             return f"the mean of {names}"
-        return f"the value that {names} share" if len(self.raters) == 2 else f"the majority of {names}"
+        return f"the value that {names} share, or the only one" if len(self.raters) == 2 else f"the majority of {names}"
 
     def describe_coverage(self) -> str:
         """Return the documents that the scores are based on, with the range over labels if these differ."""

@@ -167,7 +167,8 @@ def test_printed_scores_of_a_choice_name_their_reference_and_have_kappa(tmp_path
     moot(*command, *project, "--protocol", "single", "--gold", "label=ann@ann", "--gold", "label=ben@ben")
     report, shown = evaluate(tmp_path), moot("evaluate", *project).stdout
     low, high = report["intervals"]["kappa"]
-    basis = "n = 3 documents; not counted: 1 without gold or with a tie; gold is the value that ann and ben share"
+    reference = "gold is the value that ann and ben share, or the only one"
+    basis = f"n = 3 documents; not counted: 1 without gold or with a tie; {reference}"
     assert f"  verdict against gold: {basis}\n" in shown
     assert f"  kappa {report['kappa']:.3f} ({low:.3f} to {high:.3f}), ac1 ".replace("-", "−") in shown
     assert f"  Krippendorff's alpha of the raters: label {report['agreement']['label']:.3f}" in shown
