@@ -4,7 +4,7 @@ import { button, el, focusedIn, keyHint, setText } from "./dom.js";
 import { findLabel, isOpen } from "./labels.js";
 import { formRows, isBlind, roleLegend } from "./review_panels.js";
 import { isSettled } from "./review_queue.js";
-import { addDigit, isComplete, nextRating } from "./typed_rating.js";
+import { addDigit, DIGITS_MS, isComplete, nextRating } from "./typed_rating.js";
 
 /** @import { ActionQueue } from "./action_queue.js" */
 /** @import { Value } from "./labels.js" */
@@ -12,8 +12,6 @@ import { addDigit, isComplete, nextRating } from "./typed_rating.js";
 /** @import { ReviewKeys } from "./review_focus_keys.js" */
 /** @import { ReviewNote } from "./review_focus_note.js" */
 /** @import { ReviewDocument, ReviewInfo } from "./review_panels.js" */
-
-const DIGITS_MS = 700; // Time for the next digit of a rating.
 
 export class ReviewForm {
   /**

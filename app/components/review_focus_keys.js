@@ -39,7 +39,7 @@ export function helpLines(kind, { first, last, action }) {
   const lines = [
     [["←", "→"], "previous, next document"],
     [["↑", "↓"], `previous, next ${isRating ? "dimension" : "label"}`],
-    [[`${first}–${last}`], isRating ? "rate the focused dimension" : `${action} a label`],
+    [[`${first}–${last}`], isRating ? "rate the focused dimension, go to the next" : `${action} a label`],
     [["−", "+"], "lower or raise the rating", isRating],
     [["Space"], `${action} the focused label`, !isRating],
     [["0"], "set the rest to absent", kind === "multilabel"],
@@ -200,12 +200,14 @@ export class ReviewKeys {
   draw(focused, isBlind, progress) {
     this.focused = focused;
     const { first, last, action } = digitRange(this.info, focused);
+    const hasNegative = this.info.kind === "rating" && this.info.scales[focused]?.min < 0; // without digits for them
     const part = (/** @type {string[]} */ keys, /** @type {string} */ text) =>
       el("span", "", ...keys.map(keyHint), text);
     this.line.replaceChildren(
       part(["←", "→"], "document"),
       part(["↑", "↓"], this.info.kind === "rating" ? "dimension" : "label"),
       el("span", "", keyHint(first), "to ", keyHint(last), action),
+      ...(hasNegative ? [part(["−", "+"], "lower, raise")] : []),
       part(["Enter"], isBlind ? "show verdict" : "submit"),
       this.button("ghost", "all keys", "?"),
       el("span", "row push", ...(progress ? progressNodes(progress) : [])),

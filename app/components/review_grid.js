@@ -7,6 +7,7 @@ import { el, setText, shortcutOf } from "./dom.js";
 import { ReviewClient } from "./review_client.js";
 import { REACTION_MS, samplingOf } from "./review_queue.js";
 import { hasLeft, isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
+import { addDigit, DIGITS_MS, nextRating } from "./typed_rating.js";
 
 /** @import { SaveState } from "./review_client.js" */
 
@@ -227,6 +228,41 @@ function toggle(api, node, field) {
   node.setDataValue(field, values[(place + 1) % values.length]);
 }
 
+/** The number typed last, which a further digit continues. */
+let typed = { cell: "", value: 0, time: 0 };
+
+/** @param {GridApi} api @param {string} field */
+function scaleOf(api, field) {
+  const points = contextOf(api).values[field].map(Number);
+  return { min: points[0], max: points[points.length - 1] };
+}
+
+/**
+ * Rate a cell by a digit. Digits that follow soon continue the number, as far as the scale allows it.
+ *
+ * @param {GridApi} api
+ * @param {RowNode} node
+ * @param {string} field
+ * @param {number} digit
+ * @param {number} time Milliseconds.
+ */
+function rateByDigit(api, node, field, digit, time) {
+  const cell = editKey(node, field);
+  const scale = scaleOf(api, field);
+  const before = typed.cell === cell && time - typed.time < DIGITS_MS ? typed.value : 0;
+  const value = addDigit(before, digit, scale) ?? addDigit(0, digit, scale);
+  if (value === null || !node.data) return;
+  typed = { cell, value, time };
+  if (value >= scale.min) node.setDataValue(field, String(value));
+}
+
+/** @param {GridApi} api @param {RowNode} node @param {string} field @param {1 | -1} step */
+function stepRating(api, node, field, step) {
+  if (!node.data) return;
+  const value = getValue({ node, data: node.data, column: api.getColumn(field) });
+  node.setDataValue(field, String(nextRating(value === "?" ? null : Number(value), scaleOf(api, field), step)));
+}
+
 /** @param {CellParams} params */
 export function handleClick({ api, node, column }) {
   if (isLabel(column)) toggle(api, node, column.getColId());
@@ -268,11 +304,17 @@ function actionOf({ api, node, column, event }) {
   if ((ctrlKey || metaKey) && key === "z") return () => undo(shiftKey ? "redo" : "undo");
   if (ctrlKey || metaKey || altKey) return null;
   if (key === " " && isLabel(column)) return () => toggle(api, node, column.getColId());
-  if (/^[1-9]$/.test(key)) {
+  const { kind, fields, values } = contextOf(api);
+  if (kind === "rating" && isLabel(column)) {
+    // As in Focus, a digit is the rating of the focused dimension, not the place of a dimension.
+    const field = column.getColId();
+    if (/^[0-9]$/.test(key)) return () => rateByDigit(api, node, field, Number(key), event.timeStamp);
+    if (key === "-" || key === "+") return () => stepRating(api, node, field, key === "+" ? 1 : -1);
+  }
+  if (kind !== "rating" && /^[1-9]$/.test(key)) {
     return () => {
-      const { kind, fields, values } = contextOf(api);
       const place = Number(key) - 1;
-      if (kind !== "choice") {
+      if (kind === "multilabel") {
         if (fields[place]) toggle(api, node, fields[place]);
       } else if (node.data && values[fields[0]][place]) node.setDataValue(fields[0], values[fields[0]][place]);
     };

@@ -2,6 +2,9 @@
 
 /** @typedef {{ min: number, max: number }} Scale */
 
+/** Time for the next digit of a rating. */
+export const DIGITS_MS = 700;
+
 /**
  * Return the number that a digit gives after the number typed before it, or null if the scale does not allow it.
  *

@@ -39,8 +39,13 @@ _LEGEND = (
     '<span><b style="background:var(--wrong-bg)"></b>differs from gold</span>'
     '<span><b style="background:var(--unres-bg)"></b>roles disagree</span>'
     '<span><b style="background:linear-gradient(225deg,var(--r-person) 32%,transparent 33%)"></b>edited by you</span>'
-    '<span class="wide">Space or 1 to 9 changes a label, Enter submits, Backspace undoes</span>'
 )
+_KEYS = {
+    "rating": "Digits rate the focused cell, − and + change it by one",
+    "choice": "Space or 1 to 9 changes the label",
+    "multilabel": "Space or 1 to 9 changes a label",
+}
+"""What keys do in the grid, by the kind of the codebook."""
 
 
 def grid_view(
@@ -155,7 +160,8 @@ def _controls_below(session: ProjectSession, run: RunRow, actor: str, page: queu
     with range_line:
         range_text = f"Rows {first:,} to {first + len(page.rows) - 1:,} of {page.total:,}" if page.rows else "No rows"
         st.html(f'<div class="moot-legend"><span>{range_text}</span></div>')
-    st.html(f'<div class="moot-legend">{_LEGEND}</div>')
+    keys = f"{_KEYS[run.settings.codebook.kind]}, Enter submits, Backspace undoes"
+    st.html(f'<div class="moot-legend">{_LEGEND}<span class="wide">{keys}</span></div>')
 
 
 def _bulk(session: ProjectSession, run: RunRow, actor: str, shown_ids: Set[str]) -> None:
