@@ -189,7 +189,8 @@ def _show_all() -> None:
 def _reviewer(actor: str) -> None:
     typed = preferences.load().reviewer if state.review.reviewer is None else state.review.reviewer
     name = literal(actor)
-    popover = st.popover(name, icon=":material/person:", key="review-reviewer-open", help=f"Reviewing as {name}")
+    # no help: it would stay above "Reviewed by others" when the pointer moves there
+    popover = st.popover(name, icon=":material/person:", key="review-reviewer-open")
     with popover, st.container(width=380):
         st.text_input(
             "Reviewing as",

@@ -264,6 +264,12 @@ def test_reviewer_stays_the_same_in_a_new_tab(screen, project):
     assert literal(login) in buttons(screen("review", review_view="Grid"))
 
 
+def test_no_help_of_the_reviewer_covers_the_filters_below(screen, project):
+    sample_world.build(project)
+    helps = {popover.proto.popover.label: popover.proto.popover.help for popover in screen("review").get("popover")}
+    assert helps[literal(actions.default_reviewer())] == ""
+
+
 def test_refused_submission_gives_a_reason(screen, project):
     run_id = sample_world.build(project)
     app = screen("review", review_reviewer="ann", **selected_rows(run_id, "ann", "d4"))
