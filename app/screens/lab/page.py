@@ -92,6 +92,8 @@ def is_instant(plan: Plan) -> bool:
 
 
 def has_testable_change(session: ProjectSession, slot: Slot | None) -> bool:
+    if prompt.is_choice_open(session, slot):
+        return False  # a test has the stored text, which the page does not show
     if slot is None:
         return codebooks.codebook_status(session).dirty
     status = prompt_templates.template_status(session, slot)
@@ -101,6 +103,7 @@ def has_testable_change(session: ProjectSession, slot: Slot | None) -> bool:
 def run_test(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: bool = False) -> None:
     """Test the change on the sample. ``quietly`` shows only errors of prompts that cannot be rendered."""
     try:
+        prompt.require_choice(session, slot)
         change = trials.draft_change(session, slot, plan)
         size = state.lab.sample_size
         sample = document_samples.project_sample(session, size)
@@ -144,8 +147,10 @@ def page_header(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             single_document_test(session, plan, slot)
         tried = trials.find_trial(session, trials.DEFINITIONS if slot is None else slot.name)
         title = "Test again" if tried else "Test"
+        is_choice_open = prompt.is_choice_open(session, slot)
+        help = "First choose between the texts of two tabs." if is_choice_open else ""
         options = {"type": "primary", "icon": "play_arrow", "shortcut": "Ctrl+Enter"}
-        button(title, "lab-try", run_slow, run_test, session, plan, slot, **options)
+        button(title, "lab-try", run_slow, run_test, session, plan, slot, disabled=is_choice_open, help=help, **options)
 
 
 def single_document_test(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
@@ -160,6 +165,7 @@ def single_document_test(session: ProjectSession, plan: Plan, slot: Slot | None)
     if st.button("Test this document", type="primary", key="lab-one"):
         LabState.problem.reset()
         with error_boxes():
+            prompt.require_choice(session, slot)
             change = trials.draft_change(session, slot, plan)
             sample = document_samples.single_document(session, document.id)
             trial = trials.start_trial(session, change, sample, pace=plan.pace)

@@ -93,10 +93,18 @@ def _own_text(stored: TemplateStatus) -> str | None:
     return None if own == stored.text else own
 
 
-def require_choice(session: ProjectSession, slot: Slot) -> None:
+def is_choice_open(session: ProjectSession, slot: Slot | None) -> bool:
+    """Return True if the user has to choose between the text of this tab and the draft of another tab."""
+    if slot is None:
+        return state.codebook.draft.own(codebooks.codebook_status(session).codebook) is not None
+    return _own_text(prompt_templates.template_status(session, slot)) is not None
+
+
+def require_choice(session: ProjectSession, slot: Slot | None) -> None:
     """Raise PromptError if the user has to choose between the text of this tab and the draft of another tab."""
-    if _own_text(prompt_templates.template_status(session, slot)) is not None:
-        raise PromptError("Two tabs have different texts of this prompt.", "First choose one of them.")
+    if is_choice_open(session, slot):
+        what = "the codebook" if slot is None else "this prompt"
+        raise PromptError(f"Two tabs have different texts of {what}.", "First choose one of them.")
 
 
 def _draft_choice(session: ProjectSession, stored: TemplateStatus) -> None:

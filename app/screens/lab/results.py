@@ -77,6 +77,7 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
 def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     """Return the estimated calls and cost of the next test; empty without a new change that can be tested."""
     try:
+        prompt.require_choice(session, slot)
         change = trials.draft_change(session, slot, plan)
         sample = document_samples.project_sample(session, state.lab.sample_size)
         if change.unchanged or trials.was_tried(session, change, sample):
@@ -220,6 +221,7 @@ def _ordinal(number: int) -> str:
 def _score_held_out(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     LabState.problem.reset()
     try:
+        prompt.require_choice(session, slot)
         change = trials.held_out_change(session, slot, plan)
         trial = trials.start_trial(session, change, document_samples.held_out_sample(session))
         state.lab.show_trial(trial)

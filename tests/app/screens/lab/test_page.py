@@ -565,6 +565,30 @@ def test_definition_that_another_tab_wrote_is_not_saved_before_the_user_chooses(
     assert codebooks.current(filled).label(BOOK.labels[0].id).description == "Dirt of any kind."
 
 
+@pytest.mark.parametrize("subject", ["definitions", "prompt"])
+def test_text_of_another_tab_is_not_tested_before_the_user_chooses(filled: ProjectSession, subject: str) -> None:
+    slot, label = judge_slot(), BOOK.labels[0]
+    shipped = prompt_templates.template_status(filled, slot).base
+    if subject == "definitions":
+        at = open_page("lab")
+        codebooks.save_draft(filled, codebooks.change_label(BOOK, label.id, description="Other tab."))
+    else:
+        at = lab(lab_subject=slot.name)
+        prompt_templates.save_draft(filled, slot, f"{shipped.text}\nOther tab.", shipped)
+    at.button(key="lab-try").click().run()  # the choice was not on the page yet
+    assert "First choose one of them." in html(at)
+    test = at.button(key="lab-try")
+    assert (test.disabled, test.help) == (True, "First choose between the texts of two tabs.")
+    for key in ("lab-one", "lab-look"):
+        at.button(key=key).click().run()
+        assert "First choose one of them." in html(at)
+    assert not filled.store.lab.trials()
+    at.button(key="draft-use-other").click().run()
+    assert not at.button(key="lab-try").disabled
+    at.button(key="lab-try").click().run()
+    assert filled.store.lab.trials()
+
+
 def test_rewrite_is_not_offered_for_deleted_labels(filled: ProjectSession) -> None:
     planning.save_plan(filled, planning.Plan().with_same_model(RoleModel(connection="openai", model="gpt-4.1")))
     first, second = BOOK.labels
