@@ -7,7 +7,7 @@ names the address of the view that shows its numbers.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -68,7 +68,7 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
     sections: dict[str, tuple[Block, ...]] = {
         "Methods": tuple(filter(None, methods)),
         "Results": tuple(filter(None, results)),
-        "Appendix: codebook": tuple(_codebook(run.settings.codebook)),
+        "Appendix: codebook": tuple(_codebook(run.settings)),
         "Appendix: models": (_models(session, run),),
         **_appendix_of_protocol(run.settings),
         "Appendix: prompts": tuple(
@@ -220,18 +220,28 @@ def _circumstances(session: ProjectSession, run: RunRow) -> Iterable[str]:
         yield f"This is iteration {iterations.index(run.run_id) + 1} of {len(iterations)} with the same settings."
 
 
-def _codebook(codebook: Codebook) -> Iterable[Block]:
-    """Yield the guideline, the definitions, and a paragraph on the examples and keywords of each label with any."""
+def _codebook(settings: RunSettings) -> Iterable[Block]:
+    """Yield the guideline, the definitions, and a paragraph on the examples of each label with any.
+
+    Keywords are in it if a role has the built-in model, the only one that sees them.
+    """
+    codebook = settings.codebook
     if codebook.guideline:
         yield codebook.guideline
     noun = label_noun(codebook.kind)
-    definitions = tuple((label.name, label.description) for label in codebook.labels)
-    yield ManuscriptTable((noun.capitalize(), "Definition"), definitions, f"Definitions of the {noun}s")
+    columns: dict[str, Sequence[str]] = {
+        noun.capitalize(): codebook.names,
+        "Definition": [label.description for label in codebook.labels],
+    }
+    if codebook.scales:
+        columns["Scale"] = [str(scale) for scale in codebook.scales]
+    yield ManuscriptTable(tuple(columns), tuple(zip(*columns.values(), strict=True)), f"Definitions of the {noun}s")
+    shows_keywords = any(model.is_builtin for model in settings.role_models.values())
     for label in codebook.labels:
         parts = {
             "Include": "; ".join(f'"{example}"' for example in label.include),
             "Exclude": "; ".join(f'"{example}"' for example in label.exclude),
-            "Keywords of the built-in model": ", ".join(label.keywords),
+            "Keywords of the built-in model": ", ".join(label.keywords) if shows_keywords else "",
         }
         if words := [f"{title}: {text}." for title, text in parts.items() if text]:
             yield " ".join([f"{label.name}.", *words])
@@ -374,7 +384,8 @@ def _agreement(session: ProjectSession, run: RunRow, report: EvaluationReport) -
     alphas = {name: format_estimate(estimate) for name, estimate in report.agreement.items()}
     shown = [alpha if name == CHOICE_ITEM else f"{name} {alpha}" for name, alpha in alphas.items()]
     intervals = _with_intervals(report.agreement.values())
-    alpha = f" Krippendorff's alpha of the raters{intervals}: {', '.join(shown)}." if shown else ""
+    level = "ordinal" if run.settings.codebook.kind == "rating" else "nominal"
+    alpha = f" Krippendorff's {level} alpha of the raters{intervals}: {', '.join(shown)}." if shown else ""
     return _ties(session, run, report) + alpha
 
 
@@ -437,10 +448,11 @@ def _results(report: EvaluationReport, view: str) -> Iterable[ManuscriptTable]:
     if report.excluded and report.strict:
         main = metrics.main_metric(report.scores.kind).name
         scores.append((f"{main}, documents without a verdict as wrong", _cell(report.strict_main)))
+    level = "; Krippendorff's alpha is ordinal" if report.scores.kind == "rating" else ""
     yield ManuscriptTable(
         ("Score", "Value"),
         tuple(scores),
-        f"Scores over all {item}s against {reference}{intervals}",
+        f"Scores over all {item}s against {reference}{intervals}{level}",
         view,
     )
     names, cells = report.scores.table(_cell, lambda metric: metric.averages)

@@ -301,7 +301,10 @@ def _ratings(session: ProjectSession, evaluation: EvaluationReport) -> None:
     """Draw the tab Scores of a run that rates: dimensions, confusion matrix, raters and ROUGE-L."""
     basis = evaluation.describe_basis()
     with layout.panel(
-        "Scores per dimension", "bias above 0: higher than the reference", counted=basis, key="evaluate-table"
+        "Scores per dimension",
+        "bias above 0: higher than the reference; alpha is ordinal",
+        counted=basis,
+        key="evaluate-table",
     ):
         dimension_table(evaluation.scores, evaluation.basis.units)
     _dimension_confusion(session, evaluation)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from core.codebook import CHOICE_ITEM, Codebook, Label
+from core.codebook import CHOICE_ITEM, Codebook, Label, Scale
 from core.debate.protocols import ecj
 from core.documents import Document
 from core.files import shipped_folder
@@ -110,7 +110,30 @@ def test_methods_name_the_raters_and_their_agreement(workspace: Workspace, tmp_p
         "The reference is gold, the value that ann and ben share, or the only one (n = 6 documents; not "
     )
     assert "over documents. Where the raters differ (6 values), there is no gold. Krippendorff's" in reference
-    assert f"Krippendorff's alpha of the raters, with 95% intervals: {format_number(agreement)} (" in reference
+    assert f"Krippendorff's nominal alpha of the raters, with 95% intervals: {format_number(agreement)} (" in reference
+
+
+def test_paper_on_ratings_states_the_scales_and_the_level_of_alpha(workspace: Workspace, tmp_path: Path) -> None:
+    effect = Label(name="Effect", description="Its direction.", scale=Scale(min=-1, max=1), keywords=("works",))
+    book = Codebook(kind="rating", labels=(effect, Label(name="Strength", scale=Scale(min=0, max=3))))
+    session = workspace.open(tmp_path / "p.duckdb")
+    first, second = book.items
+    session.store.documents.add(
+        Document(
+            f"d{n}", {"text": f"It works {n}."}, gold={name: {first: n % 2, second: n % 3} for name in ("ann", "ben")}
+        )
+        for n in range(12)
+    )
+    session.store.codebooks.save(book)
+    paper = manuscript.build(session, annotate(session))
+    assert "Krippendorff's ordinal alpha of the raters: Effect 1.000" in str(paper.sections["Methods"][1])
+    scores, _ = paper.sections["Results"]
+    assert isinstance(scores, ManuscriptTable)
+    assert scores.caption.endswith("; Krippendorff's alpha is ordinal")
+    definitions = paper.sections["Appendix: codebook"][0]
+    assert isinstance(definitions, ManuscriptTable)
+    assert definitions.head == ("Dimension", "Definition", "Scale")
+    assert definitions.rows == (("Effect", "Its direction.", "−1 to 1"), ("Strength", "", "0 to 3"))
 
 
 def test_methods_count_ties_and_explain_n_by_label(workspace: Workspace, tmp_path: Path) -> None:
@@ -132,7 +155,7 @@ def test_methods_count_ties_and_explain_n_by_label(workspace: Workspace, tmp_pat
     assert "gold, the majority of ann, ben and cy (n = 3 documents)." in reference
     assert "Where the raters tie (1 value), there is no gold." in reference
     assert "Where only one rater answered (2 values), this answer is gold." in reference
-    assert "Krippendorff's alpha of the raters: Bath " in reference, "too few documents for intervals"
+    assert "Krippendorff's nominal alpha of the raters: Bath " in reference, "too few documents for intervals"
     assert isinstance(table, ManuscriptTable)
     assert [row[:2] for row in table.rows] == [("Bath", "3"), ("Staff", "2")]
     assert table.caption.endswith("because some of the 3 documents lack one of them on some labels")
@@ -447,6 +470,16 @@ def test_appendix_contains_examples_and_keywords_of_each_label(tmp_path: Path) -
         'Staff. Include: "sang"; "helped us". Exclude: "own *staff*". Keywords of the built-in model: staff, crew.'
     ]
     assert r"\*staff\*" in write(paper, "markdown")
+
+
+def test_appendix_leaves_out_keywords_that_no_model_saw(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    model = RoleModel(connection="openai", model="gpt-4.1-mini")
+    models = dict.fromkeys(run.settings.role_models, model)
+    other = run.model_copy(update={"settings": run.settings.model_copy(update={"role_models": models})})
+    shown, hidden = (str(manuscript.build(session, each).sections["Appendix: codebook"]) for each in (run, other))
+    assert "Keywords of the built-in model" in shown
+    assert "Keywords" not in hidden
 
 
 def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRow]) -> None:
