@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from core.baseline.evidence import MAX_QUOTE_CHARACTERS, clauses_of, find_evidence
-from core.baseline.lexicon import Lexicon, Source, Term, content_words, forms, lexicon_of
+from core.baseline.lexicon import WORDS, Lexicon, Source, Term, content_tokens, forms, lexicon_of
 from core.codebook import Codebook
 from core.stats.intervals import wilson
 
@@ -29,6 +29,7 @@ MIN_SHARE = 0.5
 """Share of a word's clauses that must have another word of the label, as the lower end of a 95% interval."""
 MAX_PROPOSALS = 12
 """Most proposals for a label."""
+_FOREIGN = WORDS["foreign_words"] | WORDS["foreign_homographs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class _Clause(NamedTuple):
 
     document: int
     text: str
+    is_foreign: bool
     terms: set[Term]
     labels: set[int]
 
@@ -79,10 +81,11 @@ def propose_keywords(codebook: Codebook, texts: Sequence[str]) -> tuple[KeywordP
 
 
 def _clauses(lexicon: Lexicon, document: int, text: str) -> Iterator[_Clause]:
-    hits = [hit for label_hits in find_evidence(lexicon, text).hits for hit in label_hits if hit.carries]
+    evidence = find_evidence(lexicon, text)
+    hits = [hit for label_hits in evidence.hits for hit in label_hits if hit.carries]
     for start, end in clauses_of(text):
         terms = {hit.term for hit in hits if start <= hit.start < end}
-        yield _Clause(document, text[start:end], terms, {term.label for term in terms})
+        yield _Clause(document, text[start:end], evidence.english is False, terms, {term.label for term in terms})
 
 
 def _defined(clauses: Sequence[_Clause]) -> Iterator[_Candidate]:
@@ -102,10 +105,13 @@ def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Candi
     """Yield words outside the codebook that occur almost only beside words of one label."""
     known = frozenset[str]().union(*(step for term in lexicon.terms for step in term.pattern))
     words: dict[str, set[int]] = defaultdict(set)
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for number, clause in enumerate(clauses):
-        for word in content_words(clause.text):
-            if len(word) > 2 and word.isalpha() and word not in known:
+        ignored = known | _FOREIGN if clause.is_foreign else known
+        for word, start, end in content_tokens(clause.text):
+            if len(word) > 2 and word.isalpha() and word not in ignored:
                 words[word].add(number)
+                spellings[word][clause.text[start:end].lower()] += 1
     places: dict[str, set[int]] = defaultdict(set)
     for word, numbers in words.items():
         places[min(forms(word) & words.keys(), key=lambda form: (len(form), form))] |= numbers
@@ -115,4 +121,5 @@ def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Candi
         for label, count in Counter(label for labels in distinct.values() for label in labels).most_common(1):
             interval = wilson(count, len(distinct))
             if interval is not None and interval.low > max(MIN_SHARE, shares[label] / len(clauses)):
-                yield label, word, "texts", numbers, [number for number in numbers if label in clauses[number].labels]
+                together = [number for number in numbers if label in clauses[number].labels]
+                yield label, max(spellings[word], key=spellings[word].__getitem__), "texts", numbers, together

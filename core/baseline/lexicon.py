@@ -123,12 +123,18 @@ def is_english(words: Set[str]) -> bool | None:
     return True if not _ENGLISH.isdisjoint(words) else None
 
 
-def content_words(text: str) -> Iterator[str]:
-    """Yield the words of a text without function words, generic words, numbers and single letters."""
-    for word, _, _ in tokenise(text):
+def content_tokens(text: str) -> Iterator[Token]:
+    """Yield the tokens of a text without function words, generic words, numbers and single letters."""
+    for token in tokenise(text):
+        word = token[0]
         bare = word.isdigit() or (len(word) < 2 and word.isascii())
         if not bare and word not in FUNCTION_WORDS and word not in GENERIC_WORDS:
-            yield word
+            yield token
+
+
+def content_words(text: str) -> list[str]:
+    """Return the words of ``content_tokens``."""
+    return [word for word, _, _ in content_tokens(text)]
 
 
 @lru_cache(maxsize=1)
@@ -368,13 +374,14 @@ def _terms(number: int, label: Label, names: tuple[str, ...], is_rated: bool) ->
         texts += [(text, "name", True) for text in _texts_of_name(label.name)]
     if not is_rated:
         texts += [(word, "common", True) for word in _common(label, names)]
-    for sentence in _counted(label.description):
+    derives = is_english({word for text in (label.description, *label.include) for word, _, _ in tokenise(text)})
+    for sentence in _counted(label.description) if derives is not False else ():
         subjects = " ; ".join(match["subject"] for match in _FRAME.finditer(sentence))
         rest = _FRAME.sub(lambda match: match[0].removesuffix(match["subject"]), sentence)
         texts += [(word, "definition", len(label.keywords) < FULL_LIST) for word in content_words(rest)]
         texts += [(word, "definition", False) for word in content_words(subjects)]
     better = {word for word, source, carries in texts if carries and source != "name"}
-    for example in label.include:
+    for example in label.include if derives is not False else ():
         texts += [(word, "example", len(better) < FEW_WORDS) for word in content_words(example)]
     patterns = ((text, source, _pattern(text), carries) for text, source, carries in texts)
     return tuple(Term(number, text, source, pattern, carries) for text, source, pattern, carries in patterns if pattern)

@@ -42,6 +42,14 @@ def test_word_that_only_occurs_with_words_of_the_label_is_proposed() -> None:
     assert {proposal.label_id for proposal in proposals} == {BOOK.labels[0].id}
 
 
+def test_proposed_word_of_a_german_text_is_spelled_as_there_and_no_function_word() -> None:
+    book = Codebook(labels=(Label(name="Pro", keywords=("begrüßen",)), Label(name="Contra", keywords=("ablehnen",))))
+    numbers = ("eins", "zwei", "drei", "vier", "fünf")
+    texts = [f"Wir begrüßen die Übergänge für und über Zone {number}." for number in numbers]
+    others = ["Es ist der Regen, nicht der Schnee."] * 9
+    assert {*words(propose_keywords(book, [*texts, *others]))} == {"übergänge", "zone"}
+
+
 def test_word_that_also_occurs_elsewhere_is_not_proposed() -> None:
     assert "plumage" not in words(propose_keywords(BOOK, [*TEXTS, *["The plumage of a hat."] * 3]))
 

@@ -134,6 +134,11 @@ def test_words_shared_with_other_definitions_only_support() -> None:
     assert (first["rooms"], first["lamps"], second["chairs"], three["doors"]) == (False, True, True, True)
 
 
+def test_no_word_is_derived_from_a_definition_in_another_language() -> None:
+    label = Label(name="Pro", description="Die Rede stimmt der Maßnahme zu.", include=("Wir stimmen für diese Reform",))
+    assert derived(label) == [{"pro": True}]
+
+
 def test_derived_word_only_supports_a_list_of_keywords() -> None:
     keywords = ("candle", *(f"other{number}" for number in range(FULL_LIST)))
     listed = Label(name="A", description="lamps", include=("a wick",), keywords=keywords)
