@@ -12,7 +12,7 @@ from core.codebook import Codebook, Kind
 from core.debate.personas import FAMILY
 from core.debate.turns import family
 from core.documents import Reference
-from core.formatting import format_count, format_money, format_points
+from core.formatting import format_count, format_money, format_points, join_names
 from core.runs import RunRow, total_cost
 from core.services.evaluation import annotation_arrays
 from core.services.evaluation.annotation_arrays import (
@@ -178,7 +178,10 @@ def summary(debate: DebateEffect) -> tuple[tuple[str, bool], ...]:
         gains = sorted(((gained, name) for name in best.labels if (gained := best.gained(name)) > 0), reverse=True)[:2]
         on_labels = f", on {' and '.join(name for _, name in gains)}" if len(best.labels) > 1 else ""
         step = titles.get(best.role, best.role).lower()
-        if best.gained() > whole.gained() / 2:
+        if any(other.gained() < 0 for other in flip_table.steps):  # the best step may only undo the errors of another
+            by_step = [f"{titles.get(s.role, s.role).lower()} {format_points(s.gain.value)}" for s in flip_table.steps]
+            words = f" By step: {join_names(by_step)} points."
+        elif best.gained() > whole.gained() / 2:
             words = f" Most of the gain comes from the {step}{on_labels}."
         else:
             of_all = f"{format_points(best.gain.value)} of {format_points(whole.gain.value)} points"

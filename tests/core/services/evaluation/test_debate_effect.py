@@ -256,11 +256,12 @@ def test_run_without_turns_has_no_flip_table(project):
     [
         ((4, 3, 3, 3), "The largest step is that of the critic: +10.0 of +32.5 points."),
         ((7, 3, 3), "Most of the gain comes from the critic."),
+        ((-7, 9), "By step: critic −17.5 and judge +22.5 points."),
     ],
 )
-def test_most_of_the_gain_is_more_than_half_of_it(corrected, words):
-    steps = [("extractor", np.zeros((40, 1)))]
-    for number, name in zip(np.cumsum(corrected), ("critic", "judge", "critic 2", "judge 2"), strict=False):
+def test_gain_is_attributed_to_steps_as_far_as_none_loses(corrected, words):
+    steps = [("extractor", (np.arange(40) < 10).astype(float)[:, None])]
+    for number, name in zip(10 + np.cumsum(corrected), ("critic", "judge", "critic 2", "judge 2"), strict=False):
         steps.append((name, (np.arange(40) < number).astype(float)[:, None]))
     effect = debate_effect.DebateEffect(
         flip_table=flips.flip_table(np.ones((40, 1)), steps, ["A"]),
