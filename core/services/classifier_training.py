@@ -28,7 +28,7 @@ from core.formatting import format_count, format_number, format_signed, format_t
 from core.hashing import digest
 from core.runs import RunSettings
 from core.stats import scoring
-from core.stats.arrays import codes_of_groups, in_order_of
+from core.stats.arrays import codes_of_groups, in_order_of, is_right
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design, ratio
 from core.store.annotations import decode_value
@@ -428,7 +428,7 @@ def cross_validated_scores(
 ) -> dict[str, Any]:
     """Return cross-validated scores as plain data.
 
-    The keys are ``n``, ``measure`` (macro F1; for ratings the share within one step), its ``value`` and 95%
+    The keys are ``n``, ``measure`` (macro F1; for ratings the share less than a point off), its ``value`` and 95%
     ``interval``.
     """
     if not len(reference):
@@ -461,11 +461,11 @@ def decision_counts(codebook: Codebook, examples: Sequence[TrainingExample]) -> 
 
 
 def _rating_scores(gold: classifier.Grid, predicted: classifier.Grid, design: Design) -> dict[str, Any]:
-    """Return the share of ratings within one step of the reviewer's."""
+    """Return the share of ratings that are right: less than a point off those of the reviewer."""
     rated = ~np.isnan(gold) & ~np.isnan(predicted)
-    close = rated & (np.abs(gold - predicted) <= 1)
-    estimate = ratio(close.sum(axis=1), rated.sum(axis=1), design)
-    return {"n": int(rated.any(axis=1).sum()), "measure": "share within one step", **estimate.to_json()}
+    right = is_right(gold, predicted, kind="rating")
+    estimate = ratio(right.sum(axis=1), rated.sum(axis=1), design)
+    return {"n": int(rated.any(axis=1).sum()), "measure": "share off by less than a point", **estimate.to_json()}
 
 
 MAX_CARD_LABELS = 40

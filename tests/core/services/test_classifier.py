@@ -34,6 +34,7 @@ from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, actions, agreement
 from core.services.runs import planning
 from core.services.workspace import Workspace
+from core.stats.metric_intervals import Design
 from core.store.classifiers import TrainingExample
 from core.store.saved_versions import CodebookVersion
 from tests.core.services import sample_world
@@ -366,6 +367,15 @@ def test_ratings_of_several_reviewers_are_rounded() -> None:
     examples = [TrainingExample(f"d{n}", "", item, value, "") for n, value in enumerate((2, 2.5, 2.6))]
     grid = classifier_training.decision_matrix(codebook, examples, [example.document_id for example in examples])
     assert grid.tolist() == [[2], [3], [3]]
+
+
+def test_ratings_that_are_a_point_off_are_errors_of_the_classifier() -> None:
+    # On a scale of three points, the middle is never more than a point off.
+    codebook = Codebook(kind="rating", labels=(Label(name="Fluency", scale=Scale(min=1, max=3)),))
+    reference, middle = np.array([[1.0], [2.0], [3.0], [np.nan]]), np.full((4, 1), 2.0)
+    scores = classifier_training.cross_validated_scores(codebook, reference, middle, Design())
+    assert (scores["n"], scores["value"]) == (3, pytest.approx(1 / 3))
+    assert scores["measure"] == "share off by less than a point"
 
 
 def test_decisions_outside_of_the_codebook_are_not_learned(session: ProjectSession) -> None:
