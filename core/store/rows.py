@@ -41,14 +41,14 @@ def load(text: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise _changed_outside() from error
+        raise changed_outside() from error
 
 
 def load_dict(text: str) -> dict[str, Any]:
     """Return the dict in a JSON text from ``dump``. Raises ProjectError for anything else."""
     data = load(text)
     if not isinstance(data, dict):
-        raise _changed_outside()
+        raise changed_outside()
     return data
 
 
@@ -57,10 +57,11 @@ def validated(kind: TypeAdapter[T], data: object, what: str) -> T:
     try:
         return kind.validate_python(data)
     except ValidationError as error:
-        raise _changed_outside(what, f" ({format_problem(error)})") from error
+        raise changed_outside(what, f" ({format_problem(error)})") from error
 
 
-def _changed_outside(what: str = "a value in its file", problem: str = "") -> ProjectError:
+def changed_outside(what: str = "a value in its file", problem: str = "") -> ProjectError:
+    """Return the error for stored data that Moot did not write; ``what`` names it."""
     return ProjectError(
         f"The project was changed by another program: {what} cannot be read{problem}.",
         "Open another project, or restore a copy of this one.",

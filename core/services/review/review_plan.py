@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from core.codebook import Codebook, Kind, label_noun
 from core.errors import UsageError
@@ -28,6 +29,7 @@ from core.stats.metric_intervals import Design
 from core.stats.sampling import WeightedSample, kept_mean
 from core.store.annotation_sources import of_run
 from core.store.review_queue import Viewpoint
+from core.store.rows import changed_outside, validated
 
 Claim: TypeAlias = Literal["share", "correct", "f1", "better", "error"]
 CLAIMS: Mapping[Claim, str] = {
@@ -86,6 +88,9 @@ class ReviewPlan:
         return 1.0 if self.claim == "error" else usual
 
 
+_PLAN, _NAME = TypeAdapter(ReviewPlan), "the plan of a review"
+
+
 @dataclass(frozen=True, slots=True)
 class PlanStatus:
     """State of a plan."""
@@ -129,9 +134,15 @@ class _SimulationInput:
 
 
 def current_plan(session: ProjectSession, run: RunRow) -> ReviewPlan | None:
-    """Return the plan of a run, None without one."""
-    stored = session.store.settings.get(_setting(run))
-    return ReviewPlan(**stored) if stored else None
+    """Return the plan of a run, None without one. Raises ProjectError for one that does not fit the codebook."""
+    stored, codebook = session.store.settings.get(_setting(run)), run.settings.codebook
+    if not stored:
+        return None
+    plan = validated(_PLAN, stored, _NAME)
+    is_on_label = plan.claim in ("share", "f1")
+    if is_on_label and (codebook.kind == "rating" or plan.label not in {label.id for label in codebook.labels}):
+        raise changed_outside(_NAME)
+    return plan
 
 
 def reviewed_before(session: ProjectSession, run: RunRow) -> int:

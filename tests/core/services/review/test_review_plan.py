@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from core.codebook import Codebook, Kind, Label, Scale
 from core.documents import Document
-from core.errors import UsageError
+from core.errors import ProjectError, UsageError
 from core.runs import RunRow
 from core.services.evaluation import annotation_arrays
 from core.services.project_session import ProjectSession
@@ -423,3 +425,26 @@ def test_nothing_is_claimed_if_every_document_is_discarded(rated: tuple[ProjectS
     actions.set_status(session, run.run_id, [f"d{n:02}" for n in range(40)], "Discarded", actions.Attribution("ada"))
     status = review_plan.plan_status(session, run, ReviewPlan("error", "", 0.1, 0.02, reviews=10))
     assert (status.complete, status.discarded, status.drawn, status.enough) == (True, 40, 0, False)
+
+
+@pytest.mark.parametrize("claim", ["share", "f1"])
+def test_plan_for_a_label_that_ratings_do_not_have_is_an_error(
+    claim: Literal["share", "f1"], rated: tuple[ProjectSession, RunRow, RunRow]
+) -> None:
+    session, run, _ = rated
+    review_plan.save_plan(session, run, ReviewPlan(claim, "f", 0.05, 0.1))
+    with pytest.raises(ProjectError, match="plan of a review"):
+        review_plan.current_plan(session, run)
+
+
+@pytest.mark.parametrize("changed", [{"label": "unknown"}, {"points": "many"}, {"claim": "odd"}])
+def test_plan_that_another_program_changed_is_an_error(
+    changed: dict[str, str], world: tuple[ProjectSession, RunRow]
+) -> None:
+    session, run = world
+    plan = ReviewPlan("share", run.settings.codebook.labels[0].id, 0.05, 0.1)
+    review_plan.save_plan(session, run, plan)
+    assert review_plan.current_plan(session, run) == plan
+    session.store.settings.set(review_plan._setting(run), {**asdict(plan), **changed})
+    with pytest.raises(ProjectError, match="plan of a review"):
+        review_plan.current_plan(session, run)
