@@ -65,7 +65,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 
 
 def _recommendations(results: Sequence[ModelScores], advised: Sequence[Recommendation], basis: str) -> None:
-    subtitle = "macro scores of each model's own lists, in its latest run with this codebook"
+    subtitle = "macro scores of each model's own lists, in its latest run with this codebook" if results else ""
     with layout.panel("Model per role", subtitle, counted=basis, key="models-roles"):
         rows = [
             {

@@ -55,7 +55,7 @@ def accuracy_sentence(estimate: AccuracyEstimate, kind: Kind) -> str:
 
 def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
     """Draw the estimates over all documents, and those of each label by method."""
-    metric_strip(_figures(estimate))
+    metric_strip(_metrics(estimate, kind))
     if not estimate.has_interval:
         remark(accuracy_sentence(estimate, kind))
         return
@@ -75,7 +75,7 @@ def accuracy_details(estimate: AccuracyEstimate, kind: Kind) -> None:
     )
 
 
-def _figures(estimate: AccuracyEstimate) -> list[DisplayedMetric]:
+def _metrics(estimate: AccuracyEstimate, kind: Kind) -> list[DisplayedMetric]:
     drawn = format_count(estimate.drawn, "random draw")
     reviewed = [f"of {estimate.documents:,}, {drawn}"]
     if estimate.discarded:
@@ -88,7 +88,7 @@ def _figures(estimate: AccuracyEstimate) -> list[DisplayedMetric]:
     if estimate.complete:
         right = f1 = "exact"
     return [
-        DisplayedMetric("Labels correct", estimate.right, notes=(right,)),
+        DisplayedMetric(f"{review_plan.values_noun(kind).capitalize()} correct", estimate.right, notes=(right,)),
         *([DisplayedMetric("Macro F1", estimate.f1, notes=(f1,))] if estimate.f1.value is not None else []),
         DisplayedMetric("Reviewed", text=f"{estimate.reviewed:,}", notes=tuple(reviewed)),
     ]

@@ -589,5 +589,6 @@ def _estimate_table(estimate: cost_estimate.CostEstimate, budget_usd: float | No
     line(f"{estimate.basis} {cost_estimate.REPEATS}", "q xs")
     cost = (estimate.cost_usd or 0.0) / estimate.iterations
     if budget_usd is not None and cost > budget_usd:
-        enough = f"{int(estimate.documents * budget_usd / cost):,} of {format_count(estimate.documents, 'document')}"
-        notice("warn", "The budget is below the estimate", f"It covers about {enough}. Then the run pauses.")
+        covered = int(estimate.documents * budget_usd / cost)
+        enough = f"about {covered:,} of {format_count(estimate.documents, 'document')}" if covered else "no document"
+        notice("warn", "The budget is below the estimate", f"It covers {enough}. Then the run pauses.")

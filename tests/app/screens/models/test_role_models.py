@@ -63,7 +63,7 @@ def test_setup_says_how_far_a_small_budget_goes(workspace: Workspace, session: P
     planning.save_plan(session, plan)
     assert "The budget is below the estimate" not in html(open_page("run"))
     planning.save_plan(session, replace(plan, budget_usd=0.0001))
-    assert "It covers about 0 of 4 documents. Then the run pauses." in html(open_page("run"))
+    assert "It covers no document. Then the run pauses." in html(open_page("run"))
 
 
 def test_models_above_the_ceiling_are_not_offered(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.screens.review import progress
+from app.screens.review import accuracy, progress
 from app.screens.review.accuracy import accuracy_sentence
 from app.screens.review.agreement import _observed_html
 from app.screens.review.progress import plan_sentence
 from app.state import ReviewState
 from app.widgets import codebook_versions
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Kind, Label
 from core.documents import Document
 from core.services.evaluation import annotation_arrays
 from core.services.lab import accepted_changes
@@ -118,6 +118,11 @@ def test_accuracy_sentence_names_the_next_step() -> None:
         _estimate(reviewed=400, right=known), "multilabel"
     )
     assert "of ratings are correct" in accuracy_sentence(_estimate(reviewed=400, right=known), "rating")
+
+
+@pytest.mark.parametrize(("kind", "name"), [("rating", "Ratings correct"), ("choice", "Labels correct")])
+def test_share_of_correct_values_is_named_like_the_values(kind: Kind, name: str) -> None:
+    assert accuracy._metrics(_estimate(), kind)[0].name == name
 
 
 @pytest.mark.parametrize(("reviewed", "drawn"), [(60, 12), (400, 400)])

@@ -435,6 +435,7 @@ def test_spent_budget_is_raised(session: ProjectSession) -> None:
     put_paused(session, run.run_id, "budget", "the budget of $3 is spent")
     at = open_page("run")
     assert "Paused at $0.00 of $3.00" in html(at)
+    assert "The remaining $3.00 may not cover another call." in html(at)
     assert "Raise to $6.00" in labels(at)
     at.button(key="box-raise").click().run()
     until(lambda: session.state(run.run_id) == "done", 30)
