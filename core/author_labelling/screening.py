@@ -16,7 +16,7 @@ import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -109,6 +109,12 @@ def exclusion(text: str, earlier: Container[str] = (), before: Iterable[Conversa
         return "repeated"
     written = (text, *(message.text for message in before if message.role == "author"))
     return "sensitive" if any(map(_SENSITIVE.search, written)) else ""
+
+
+def screened(submission: Submission, earlier: Container[str]) -> Submission:
+    """Return a masked text with the rule that excludes it, and then without any words; unchanged if no rule does."""
+    rule = exclusion(submission.text, earlier, submission.before)
+    return replace(submission, text="", before=(), excluded=rule) if rule else submission
 
 
 def repetition_key(text: str) -> str:

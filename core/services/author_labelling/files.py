@@ -30,7 +30,7 @@ from core.author_labelling.questions import (
     Submission,
     value_of,
 )
-from core.author_labelling.screening import exclusion, mask, may_be_sent_again, repetition_key
+from core.author_labelling.screening import mask, may_be_sent_again, repetition_key, screened
 from core.author_labelling.selection import KEYWORDS, SELECTOR
 from core.codebook import normalise
 from core.csv_text import to_csv
@@ -219,18 +219,18 @@ def _entries(
         raise ValueError("the last message is not the author's")
     id = f"chat-{digest([row.author, row.conversation, [message.text for message in row.messages]], size=6)}"
     is_known = earlier.get(repetition_key(last.text)) == id  # a text does not repeat itself
-    rule = exclusion(last.text, () if is_known else earlier, before)
     submission = Submission(
         document_id=id,
         author=row.author,
         at=row.at,
-        text="",
+        text=last.text,
         conversation=row.conversation,
-        excluded=rule,
+        before=tuple(before),
         masked=masked[-1].counts,
         codebook_version=current.version,
     )
-    if rule:
+    submission = screened(submission, () if is_known else earlier)
+    if submission.excluded:
         return submission, []
     features = {normalise(feature.name): feature for feature in current.features}
     questions: list[Question] = []
@@ -250,8 +250,6 @@ def _entries(
         answers += _annotator_answers(question, question_row, row.at)
     submission = replace(
         submission,
-        text=last.text,
-        before=tuple(before),
         relevant=tuple(predictions),
         predictions=predictions,
         selected=tuple(predictions),

@@ -37,10 +37,10 @@ from core.author_labelling.questions import (
 )
 from core.author_labelling.screening import (
     Masked,
-    exclusion,
     mask,
     may_be_sent_again,
     repetition_key,
+    screened,
     without_spam_authors,
 )
 from core.author_labelling.selection import AnswerEffect, Learned, replay
@@ -245,19 +245,19 @@ def submit(
     at = time.time()
     id = f"author-{digest([author, at, masked.text], size=6)}"  # another author may submit while the model answers
     asked = {repetition_key(other.text) for other in earlier if not may_be_sent_again(other)}
-    rule = exclusion(masked.text, asked, before)
     submission = Submission(
         document_id=id,
         author=author,
         at=at,
-        text="" if rule else masked.text,
+        text=masked.text,
         conversation=conversation or f"chat-{id}",
-        before=() if rule else tuple(before),
-        excluded=rule,
+        before=tuple(before),
         masked=masked.counts,
         model=settings.model,
         codebook_version=current.version,
     )
+    submission = screened(submission, asked)
+    rule = submission.excluded
     if not rule:
         step = requests.prepare_questions(
             submission,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.author_labelling.questions import ConversationMessage
-from core.author_labelling.screening import EXCLUSIONS, exclusion, mask, passes_luhn, repetition_key
+from core.author_labelling.questions import ConversationMessage, Submission
+from core.author_labelling.screening import EXCLUSIONS, exclusion, mask, passes_luhn, repetition_key, screened
 from tests.each_row import each_row
 
 
@@ -182,3 +182,11 @@ def test_long_words_are_screened_in_linear_time(text):
 
 def test_many_addresses_are_masked():
     assert mask("to a@b.cc " * 50_000).counts == {"email": 50_000}
+
+
+def test_excluded_text_keeps_none_of_its_words() -> None:
+    before = (ConversationMessage("assistant", "Which doctor?"),)
+    sent = Submission("d1", "ann", 0.0, "Which tent should I buy?", "c1", before, masked={"email": 1})
+    assert screened(sent, ()) is sent
+    repeated = screened(sent, {repetition_key(sent.text)})
+    assert (repeated.excluded, repeated.text, repeated.before, repeated.masked) == ("repeated", "", (), {"email": 1})
