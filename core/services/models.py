@@ -252,14 +252,14 @@ def first_model(workspace: Workspace, name: str) -> str:
     return next((model for model in names if connection is not None and not connection.is_cloud(model)), "")
 
 
-def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "ollama"] | None = None) -> None:
+def add(workspace: Workspace, name: str, url: str) -> None:
     """Add or replace a connection of the user.
 
     Raises UsageError for an invalid name or address, for another address of a connection that an active run uses, and
     for one of a connection whose key is in the environment: the key was given for the first address. Names that differ
     only in case, dots, dashes and underscores have the same key, so they cannot have different servers.
     """
-    connection = connections.parse_connection(name.strip(), url, dialect)
+    connection = connections.parse_connection(name.strip(), url)
     earlier = workspace.models.connections.get(connection.name)
     others = workspace.models.connections.values()
     connections.check_key(connection, others)
