@@ -242,8 +242,8 @@ _VERDICT_VALUE = """document_id IN (SELECT document_id FROM annotations WHERE ru
 TEXT_START = 240
 """Characters of a text in a line."""
 _COLUMNS = (
-    f"document_id, {excerpt(TEXT_START)}, review_status, changed_at, reasons, quotes, supported, certainty, "
-    "skipped, hidden"
+    f"document_id, {excerpt(TEXT_START)}, review_status, changed_at, reasons, if(hidden, 0, quotes), "
+    "if(hidden, 0, supported), if(hidden, NULL, certainty), skipped"
 )
 
 
@@ -504,8 +504,6 @@ def _base(run_id: str | None, *, among: bool = False, given: bool = False) -> st
 
 
 def _line(row: Sequence[Any]) -> QueueLine:
-    id, text_start, review_status, changed_at, reasons, quotes, supported, certainty, skipped, hidden, _ = row
-    if hidden:
-        return QueueLine(id, text_start, review_status, changed_at, (), 0, 0, None, skipped)
+    id, text_start, review_status, changed_at, reasons, quotes, supported, certainty, skipped, _ = row
     named = tuple(reason for reason, bit in _BITS.items() if reasons & bit)
     return QueueLine(id, text_start, review_status, changed_at, named, quotes, supported, certainty, skipped)
