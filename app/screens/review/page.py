@@ -111,8 +111,6 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, queue_filter: queue
         if chosen == "decided":
             st.session_state[STATUS] = "Submitted"
 
-    order_fields = ("sort", "number", "size")  # the queue has its own order
-    filters = {name: value for name, value in asdict(queue_filter).items() if name not in order_fields}
     scales = {item: codebook.scale_of(item).model_dump() for item in codebook.items if codebook.kind == "rating"}
     result = _FOCUS(
         key=key,
@@ -123,7 +121,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, queue_filter: queue
             "roles": role_data(role_titles(run.settings)),
             "kind": codebook.kind,
             "scales": scales,
-            "filters": filters,
+            "filters": asdict(queue_filter),
             "settings": asdict(queue.review_settings(session)),
             "tags": list(actions.ERROR_TAGS),
             "document": state.review.start_document,

@@ -145,7 +145,8 @@ class QueueFilter:
     @property
     def narrowed(self) -> bool:
         """True when a filter is set; the order is then not random."""
-        return bool(self.search.strip() or self.label or self.reason or self.status or self.length or self.by_others)
+        unfiltered = QueueFilter(sort=self.sort, number=self.number, size=self.size)
+        return replace(self, search=self.search.strip()) != unfiltered
 
 
 @dataclass(frozen=True, slots=True)

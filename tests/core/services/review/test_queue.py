@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import pytest
 
 from core.errors import UsageError
@@ -93,3 +95,9 @@ def test_hidden_document_lacks_the_verdict_in_history_and_notes(session, run):
     assert (shown["hidden"], shown["comment"]) == (True, "")
     entries = browser_data.history(session, run, "d1", actor="ann")["entries"]
     assert [(entry["who"], entry["before"]) for entry in entries if entry["item"]] == [("ann", "undecided")]
+
+
+def test_filter_on_any_field_narrows_the_queue_but_order_and_page_do_not():
+    narrowing = {field.name for field in fields(QueueFilter) if replace(QueueFilter(), **{field.name: "x"}).narrowed}
+    assert {field.name for field in fields(QueueFilter)} - narrowing == {"sort", "number", "size"}
+    assert not QueueFilter(search="  ").narrowed
