@@ -94,15 +94,15 @@ class Annotations(Repository):
         Imports, gold, verdicts, turns and codebook examples change the value. Events do too, unless the reference is
         gold and the annotator the run's own. For the latent truth a run that finishes changes it.
         """
-        last_event = "0" if reference == GOLD and is_own(annotator) else "(SELECT max(seq) FROM events)"
-        finished = "(SELECT count(*) FROM runs WHERE state = 'done')" if reference == LATENT else "0"
-        return self._connection.rows(
-            f"""
-            SELECT {STATE}, (SELECT count(*) FROM verdicts), (SELECT sum(retry) FROM runs),
-                   (SELECT count(*) FROM superseded_verdicts),
-                   (SELECT count(*) FROM turns), (SELECT count(*) FROM codebook_examples), {last_event}, {finished}
-            """
-        )[0]
+        selections = [
+            *STATE, "count(*) FROM verdicts", "sum(retry) FROM runs", "count(*) FROM superseded_verdicts",
+            "count(*) FROM turns", "count(*) FROM codebook_examples",
+        ]  # fmt: skip
+        if reference != GOLD or not is_own(annotator):
+            selections.append("max(seq) FROM events")
+        if reference == LATENT:
+            selections.append("count(*) FROM runs WHERE state = 'done'")
+        return self._connection.integers(selections)
 
     def grid(self, run_id: str, codebook: Codebook, annotator: str) -> Grid:
         """Return an annotator's values on the run's documents, ``[document, item]`` in their order; NaN for no value.

@@ -180,6 +180,14 @@ class DatabaseConnection:
         """Return the first value of every row of a query."""
         return [row[0] for row in self.rows(sql, params)]
 
+    def integers(self, selections: Sequence[str]) -> tuple[int | None, ...]:
+        """Return the integer of each selection, such as ``count(*) FROM runs``, read at the same time.
+
+        They are the rows of one query. DuckDB would spend milliseconds on the best order to join them as columns.
+        """
+        numbered = (f"SELECT {place}, (SELECT {selection})::HUGEINT" for place, selection in enumerate(selections))
+        return tuple(value for _, value in sorted(self.rows(" UNION ALL ".join(numbered))))
+
     def arrow(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> pa.Table:
         """Return all rows of a query as an Arrow table."""
         with self.reading() as cursor:

@@ -48,8 +48,8 @@ GOLD_CHECKSUM = "bit_xor(hash(concat_ws(chr(31), document_id, rater, item, value
 One hash covers the whole line, because DuckDB combines the hashes of several columns by exclusive or. Two documents
 that exchange their gold would then go unnoticed.
 """
-STATE = f"(SELECT max(id) FROM imports), (SELECT count(*) FROM documents), (SELECT {GOLD_CHECKSUM} FROM gold)"
-"""Columns that differ whenever the documents or their gold may."""
+STATE = ("max(id) FROM imports", "count(*) FROM documents", f"{GOLD_CHECKSUM} FROM gold")
+"""Selections of integers that differ whenever the documents or their gold may."""
 _DIGEST = """sha256(text) || CASE WHEN json_array_length(json_keys(context)) > 0
     THEN ':' || sha256(array_to_string(json_extract_string(context, '$.*'), chr(31))) ELSE '' END"""
 """SQL of the digest of all text fields: that of the text, and a colon and that of its context if it has one."""
@@ -190,7 +190,7 @@ class Documents(Repository):
 
     def state(self) -> tuple[Any, ...]:
         """Return a value that changes whenever documents or gold may have changed."""
-        return self._connection.rows(f"SELECT {STATE}")[0]
+        return self._connection.integers(STATE)
 
     def count(self, search: str | None = None) -> int:
         """Return the number of documents, or of those with ``search`` in text or id (case-insensitive)."""

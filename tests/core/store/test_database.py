@@ -192,6 +192,13 @@ def test_every_thread_reads_with_its_own_cursor(path):
     connection.close()
 
 
+def test_integers_are_in_the_order_of_their_selections(path):
+    connection = open_file(path)
+    selections = ("count(*) FROM runs", "max(id) FROM imports", f"{2**64 - 1}", "count(*) + 1 FROM runs")
+    assert connection.integers(selections) == (0, None, 2**64 - 1, 1)
+    connection.close()
+
+
 def test_closed_project_raises_project_error(path):
     project = Project(path)
     project.store.settings.get("a")
