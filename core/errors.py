@@ -258,4 +258,7 @@ class MalformedStream(ModelError, retryable=True):
 class EmptyReply(ModelError, retryable=True):
     """The reply is empty."""
 
-    advice = "Try another model or other sampling settings."
+    advice = (
+        "Try another model or other sampling settings, or start the server with more context: LM Studio replies with "
+        "nothing to a prompt that is too long."
+    )

@@ -49,6 +49,8 @@ class ServerLimiter:
         self._in_flight = 0
         self._queue: deque[asyncio.Future[None]] = deque()
         self._until = 0.0
+        self._several_until = -math.inf
+        """The end of the last call beside which others were in flight, on the clock of the event loop."""
         self._in_a_row = 0
         self._recent: deque[bool] = deque(maxlen=WINDOW)
 
@@ -71,6 +73,10 @@ class ServerLimiter:
                 yield
         finally:
             self._free_slot()
+
+    def had_several(self, since: float) -> bool:
+        """Return True if several calls were in flight at once since this time on the clock of the event loop."""
+        return self._in_flight > 1 or self._several_until >= since
 
     def succeeded(self) -> None:
         """Record a call that the server accepted."""
@@ -117,6 +123,8 @@ class ServerLimiter:
             raise
 
     def _free_slot(self) -> None:
+        if self._in_flight > 1:
+            self._several_until = asyncio.get_running_loop().time()
         self._in_flight -= 1
         self._start_waiting()
 

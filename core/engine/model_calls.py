@@ -23,6 +23,7 @@ from core.errors import ModelError, RateLimited
 from core.hashing import digest
 from core.llm.connections import Limits
 from core.llm.embeddings import SECONDS, batches, decode_vector, encode_vector, vector_key
+from core.llm.failures import is_context_full
 from core.llm.model_library import ModelLibrary
 from core.llm.quotas import Quota
 from core.llm.streaming import CHARACTERS_PER_TOKEN, OnDelta, estimate_usage
@@ -36,6 +37,9 @@ FLUSH_SECONDS = 0.05
 BUDGET_CHARACTERS = 2_000
 """Characters of a streamed reply after which its cost is compared with the budget again."""
 
+SHARED_CONTEXT = (
+    "Calls at the same time share the context of this server: lower the calls at once, or start it with more context."
+)
 OVER_BUDGET = "budget"
 """Error kind of an attempt that was stopped because its reply cost more than the budget allows."""
 
@@ -349,6 +353,7 @@ class ModelCaller:
             )
 
         loop = asyncio.get_running_loop()
+        called = loop.time()
 
         def on_vector(vector: Reply) -> None:
             loop.call_soon_threadsafe(self._bill, settle, vector)
@@ -362,8 +367,12 @@ class ModelCaller:
             failed(OVER_BUDGET, "stopped because the reply exceeded the budget", buffer.received, usage)
             raise
         except ModelError as error:
+            is_shared = is_context_full(error) and self._limiter(role_model).had_several(since=called)
             usage = Usage(*error.billed, estimated=True)
-            failed(error.kind, error.message, error.partial, usage, error.billed_usd)
+            kind = RateLimited.kind if is_shared else error.kind
+            failed(kind, error.message, error.partial, usage, error.billed_usd)
+            if is_shared:
+                raise RateLimited(error.message, SHARED_CONTEXT) from error
             raise
         except asyncio.CancelledError:
             buffer.flush()

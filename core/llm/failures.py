@@ -39,6 +39,7 @@ _CONTEXT = re.compile(
 _OUTPUT = re.compile(r"\W*max_\w*tokens\W* must be", re.IGNORECASE)
 """A refused output limit, which may name the context, too."""
 _CUT = re.compile(r"output limit was reached|try again with (a )?higher max_tokens", re.IGNORECASE)
+_FULL = re.compile(r"context size has been exceeded", re.IGNORECASE)
 _QUOTA = re.compile(
     r"exceeded your (current )?quota|billing|credit balance|payment required|spending limit|in good standing|"
     r"any credits|\b(insufficient|not[ _]enough|out of)[ _](\w+[ _])?(quota|balance|credit|fund)|budget_exceeded|"
@@ -316,6 +317,11 @@ def _classify(status: int, message: str, server_text: str, wait: float | None) -
 def is_cut(error: ModelError) -> bool:
     """Return True if a server refuses to send a reply because it reached its output limit, as OpenAI does."""
     return bool(_CUT.search(error.server_text))
+
+
+def is_context_full(error: ModelError) -> bool:
+    """Return True if a context is full that the calls to a llama.cpp server may share; it then ends all of them."""
+    return isinstance(error, errors.ContextTooLong) and bool(_FULL.search(error.server_text))
 
 
 def _too_long(status: int, server_text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import traceback
@@ -354,3 +355,39 @@ def test_budget_ends_with_the_price_that_the_server_states(folder: Path, monkeyp
     with Scripted(priced_replies(0.25)) as server:
         result = annotate(folder, *toy(server, "--budget", 1, "--concurrency", 1), code=3).json
     assert (result["status"], result["calls"], result["cost_usd"]) == ("paused", 4, 1.0)
+
+
+# -- a context that calls at the same time share
+
+
+def full_beside(others: int) -> Behaviour:
+    """Answer as llama.cpp does whose context is full once so many other calls are in flight."""
+    in_flight = 0
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        nonlocal in_flight
+        in_flight += 1
+        try:
+            await asyncio.sleep(0.05)
+            if in_flight > others:
+                words = {"error": {"code": 500, "message": "Context size has been exceeded.", "type": "server_error"}}
+                return await stream(request, event(piece("The")), event(words))
+            return await reply_with(ECJ[role_of(body)])(request, body)
+        finally:
+            in_flight -= 1
+
+    return debating(**dict.fromkeys(ECJ, behave))
+
+
+def test_calls_that_fill_a_shared_context_together_are_repeated_in_smaller_number(folder: Path) -> None:
+    with Scripted(full_beside(2)) as server:
+        result = annotate(folder, *toy(server, "--concurrency", 6))
+    assert (result.json["verdicts"], result.json["failed"]) == (10, 0)
+    assert rows(folder, "SELECT DISTINCT kind FROM attempts") == [("rate limited",)]
+
+
+def test_call_that_fills_the_context_alone_is_too_long(folder: Path) -> None:
+    with Scripted(full_beside(0)) as server:
+        result = annotate(folder, *toy(server, "--concurrency", 1, "--limit", 2), code=1)
+    assert result.json["failed"] == 2
+    assert rows(folder, "SELECT kind FROM attempts") == [("context too long",)] * 2
