@@ -30,7 +30,9 @@ def test_exported_bundle_can_be_imported(tmp_path: Path) -> None:
 
 def test_help_of_export_names_all_formats() -> None:
     shown = moot("export", "--help").stdout
-    assert not [name for name in FORMATS if name not in shown]
+    assert not [name for name in FORMATS if name not in shown], (
+        "add them to the help of --format in core/cli/project.py"
+    )
 
 
 def test_export_does_not_overwrite_the_project(tmp_path: Path) -> None:
