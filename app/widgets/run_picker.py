@@ -92,11 +92,11 @@ def run_picker(runs: Sequence[RunRow]) -> RunRow:
 def reference_picker(references: Mapping[Reference, int]) -> Reference:
     """Draw a selector of references with their numbers of documents, and return the selected one.
 
-    Nothing is drawn if there is only one reference with a document. The pages share the selection.
+    Nothing is drawn if no other reference has a document. The pages share the selection.
     """
     default = default_reference(references, state.evaluate.reference)
     names = list(references)
-    if sum(bool(count) for count in references.values()) < 2:
+    if not any(count for name, count in references.items() if name != default):
         return default
 
     key = f"{state.page}-reference"

@@ -67,8 +67,12 @@ def available_references(session: ProjectSession, run_id: str) -> dict[Reference
 
 
 def default_reference(counts: Mapping[Reference, int], wanted: Reference) -> Reference:
-    """Return the wanted reference if it covers a document, else the first that does, else gold."""
-    return wanted if counts.get(wanted) else next((name for name, count in counts.items() if count), "gold")
+    """Return the wanted reference if it covers a document, else the first by people that does, else gold.
+
+    Scores against the output of models are shown only to those who choose them.
+    """
+    by_people = (name for name, count in counts.items() if count and source_of(name).kind not in (LATENT, "run"))
+    return wanted if counts.get(wanted) else next(by_people, "gold")
 
 
 def check_reference(session: ProjectSession, reference: str, codebooks: Iterable[Codebook]) -> None:

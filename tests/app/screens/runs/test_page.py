@@ -330,6 +330,7 @@ def test_canary_run_is_not_counted_on_runs_and_is_named_on_evaluate(session):
     assert "1 run, 1 experiment" in html(open_runs())
     at = open_page("evaluate")
     at.session_state["run_id"], at.session_state["evaluate_tab"] = run.run_id, "models"
+    at.session_state["evaluate_reference"] = f"run:{canary.run_id}"
     assert "<td>Canary 1</td>" in html(at.run())
 
 

@@ -52,6 +52,15 @@ def test_gold_is_default_without_any_reference():
     assert default_reference({"gold": 0, "reviewed": 0}, "reviewed") == "gold"
 
 
+def test_output_of_models_is_a_reference_only_if_wanted():
+    counts = {"gold": 0, "reviewed": 0, "run:r1": 9, "latent": 9}
+    assert [default_reference(counts, wanted) for wanted in ("gold", "latent", "run:r1")] == [
+        "gold",
+        "latent",
+        "run:r1",
+    ]
+
+
 def test_trials_and_deleted_runs_are_not_references(project, session, run_id):
     def add_run(model="local/llama", **fields):
         settings = make_settings(sample_world.CODEBOOK, role_models={"judge": RoleModel.parse(model)})
