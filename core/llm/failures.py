@@ -41,9 +41,9 @@ _OUTPUT = re.compile(r"\W*max_\w*tokens\W* must be", re.IGNORECASE)
 _CUT = re.compile(r"output limit was reached|try again with (a )?higher max_tokens", re.IGNORECASE)
 _FULL = re.compile(r"context size has been exceeded", re.IGNORECASE)
 _QUOTA = re.compile(
-    r"exceeded your (current )?quota|billing|credit balance|payment required|spending limit|in good standing|"
+    r"exceeded your (current )?quota|billing|credit balance|payment required|spending (limit|cap)|in good standing|"
     r"any credits|\b(insufficient|not[ _]enough|out of)[ _](\w+[ _])?(quota|balance|credit|fund)|budget_exceeded|"
-    r"(quota|balance|credits?|funds?) (is |are )?(insufficient|not enough|used up|exhausted)|API usage limit|"
+    r"(quota|balance|credits?|funds?) (is |are )?(insufficient|not enough|used up|exhausted|depleted)|API usage limit|"
     r"(session|hourly|daily|weekly|monthly) (\w+ )?(allocation|limit|quota)|\bper[- ]day\b|(余额|额度)不足",
     re.IGNORECASE,
 )
@@ -51,7 +51,8 @@ _THROTTLED = re.compile(r"throttl|too many (tokens|requests), please wait|error-
 """Words of Bedrock and DashScope for a rate limit, which other servers use for other errors, or statuses of others."""
 _FILTER = re.compile(
     r"content[ _]filter|content_policy|content policy|safety system|content management policy|responsible_?ai|"
-    r"violates usage guidelines|input was flagged|flagged as|moderation|inappropriate content|敏感内容",
+    r"violates? (our )?usage (guidelines|polic)|input was flagged|flagged (as|for)\b|\b(bio|cyber)_policy|moderation|"
+    r"inappropriate content|敏感内容",
     re.IGNORECASE,
 )
 _KEY = re.compile(
