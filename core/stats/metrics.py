@@ -22,6 +22,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from core.codebook import Kind
+from core.formatting import capitalised
 from core.stats.agreement import divergence, kendall, krippendorff_alpha, pearson, spearman, table_agreement
 from core.stats.arrays import Mask, Numbers, is_right
 from core.stats.metric_intervals import Shape
@@ -282,18 +283,14 @@ def _mean(metric: Metric, average: Average) -> Callable[[Samples], Numbers]:
     return compute
 
 
-_PROPER = ("f1", "pearson", "spearman", "kendall", "alpha")
-"""Metrics whose name keeps its capital within a longer name."""
-
-
 def _averaged(metric: Metric, average: Average) -> Metric:
     """Return the metric that is a mean of this one over labels."""
     title = "Mean" if metric.kinds == ("rating",) else average.capitalize()
-    name, cases = metric.name if metric.key in _PROPER else metric.name.lower(), metric.cases
+    cases = metric.cases
     return replace(
         metric,
         key=f"{average}_{metric.key}",
-        name=f"{title} {name}",
+        name=f"{title} {metric.name}",
         kinds=("multilabel",) if average == "micro" else metric.kinds,
         compute=_mean(metric, average),
         per_label=False,
@@ -309,9 +306,9 @@ _ALL: tuple[Average, ...] = ("macro", "micro", "weighted")
 
 
 def _registry(*entries: Metric) -> tuple[Metric, ...]:
-    """Return the entries, the means over labels first."""
+    """Return the entries, the means over labels first. An entry has its name as within a longer name."""
     means = [_averaged(metric, average) for average in _ALL for metric in entries if average in metric.averages]
-    return (*means, *entries)
+    return (*means, *(replace(metric, name=capitalised(metric.name)) for metric in entries))
 
 
 def _of_tables(
@@ -333,14 +330,14 @@ def _of_tables(
 METRICS: tuple[Metric, ...] = _registry(
     # A label against the rest
     Metric(
-        "accuracy", "Accuracy", CLASSIFICATION, _accuracy, per_label=True, interval="share", cases=lambda s: s.cells
+        "accuracy", "accuracy", CLASSIFICATION, _accuracy, per_label=True, interval="share", cases=lambda s: s.cells
     ),
     Metric(
-        "precision", "Precision", CLASSIFICATION, _precision,
+        "precision", "precision", CLASSIFICATION, _precision,
         per_label=True, interval="share", cases=lambda s: s.tp + s.fp, averages=_ALL,
     ),
     Metric(
-        "recall", "Recall", CLASSIFICATION, _recall,
+        "recall", "recall", CLASSIFICATION, _recall,
         per_label=True, interval="share", cases=lambda s: s.tp + s.fn, averages=_ALL,
     ),
     Metric(
@@ -349,12 +346,12 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     # Multiple labels, over all of them
     Metric(
-        "accuracy", "Label accuracy", ("multilabel",),
+        "accuracy", "label accuracy", ("multilabel",),
         lambda s: _divide((s.tp + s.tn).sum(axis=1), s.cells.sum(axis=1)),
         interval="share", cases=_all_cells, headline=True,
     ),
     Metric(
-        "subset_accuracy", "Exact match", ("multilabel",), lambda s: _divide(s.exact, s.documents),
+        "subset_accuracy", "exact match", ("multilabel",), lambda s: _divide(s.exact, s.documents),
         interval="share", cases=lambda s: s.documents, headline=True,
     ),
     Metric(
@@ -364,7 +361,7 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     # A single choice
     Metric(
-        "accuracy", "Accuracy", ("choice",), lambda s: _divide(s.exact, s.documents),
+        "accuracy", "accuracy", ("choice",), lambda s: _divide(s.exact, s.documents),
         interval="share", cases=lambda s: s.documents, headline=True,
     ),
     # Labels against the rest, and a choice
@@ -377,7 +374,7 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     # Ratings
     Metric(
-        "near", "Off by less than a point", ("rating",), _near_of_all,
+        "near", "off by less than a point", ("rating",), _near_of_all,
         interval="share", cases=lambda s: _rated(s).sum(axis=1),
     ),
     Metric(
@@ -393,20 +390,20 @@ METRICS: tuple[Metric, ...] = _registry(
         per_label=True, interval="correlation", cases=_rated, averages=("macro",), headline=True,
     ),
     Metric(
-        "mae", "Absolute error", ("rating",), _mean_of_cells(lambda gold, predicted: np.abs(predicted - gold)),
+        "mae", "absolute error", ("rating",), _mean_of_cells(lambda gold, predicted: np.abs(predicted - gold)),
         per_label=True, interval="mean", cases=_rated, averages=("macro",), headline=True,
     ),
     Metric(
-        "bias", "Bias", ("rating",), _mean_of_cells(lambda gold, predicted: predicted - gold),
+        "bias", "bias", ("rating",), _mean_of_cells(lambda gold, predicted: predicted - gold),
         per_label=True, interval="signed", cases=_rated, averages=("macro",),
     ),
     Metric(
-        "exact", "Exact match", ("rating",),
+        "exact", "exact match", ("rating",),
         _mean_of_cells(lambda gold, predicted: (predicted == gold).astype(np.float64)),
         per_label=True, interval="share", cases=_rated, averages=("macro",),
     ),
     Metric(
-        "near", "Off by less than a point", ("rating",), _mean_of_cells(_near),
+        "near", "off by less than a point", ("rating",), _mean_of_cells(_near),
         per_label=True, interval="share", cases=_rated,
     ),
     Metric(

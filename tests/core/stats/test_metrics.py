@@ -257,3 +257,8 @@ def test_rating_agrees_with_scipy(pairs: list[tuple[int, int]]) -> None:
             float(test(reference, rated).statistic) for test in (stats.pearsonr, stats.spearmanr, stats.kendalltau)
         ]
     assert [fields["pearson"].value, fields["spearman"].value, fields["kendall"].value] == pytest.approx(expected)
+
+
+def test_mean_of_a_metric_keeps_the_capitals_of_a_proper_name() -> None:
+    metric = metrics.Metric("ac2", "Gwet's AC2", ("rating",), metrics._rated, per_label=True, averages=("macro",))
+    assert [entry.name for entry in metrics._registry(metric)] == ["Mean Gwet's AC2", "Gwet's AC2"]
