@@ -37,7 +37,7 @@ _QUEUED = {"state": "queued", "seconds": 0, "stop_code": "", "message": "", "ret
 """Columns of a run that has not started."""
 _LATEST_CHANGE = "SELECT arg_max(after, seq) FROM events WHERE kind = ? AND run_id = ?"
 
-_COUNTED = f"""
+_COUNTED = """
 WITH asked AS (
     SELECT run_id, count(*) AS documents FROM run_documents
     WHERE $run IS NULL OR run_id = $run GROUP BY run_id
@@ -75,8 +75,6 @@ SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce
        seconds, rejected, stop_code, message, purpose, budget AS budget_usd, details
 FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN replied USING (run_id)
 LEFT JOIN spent USING (run_id) LEFT JOIN changed USING (run_id)
-WHERE if($run IS NULL, {IS_LISTED}, run_id = $run)
-ORDER BY number
 """
 
 
@@ -334,7 +332,9 @@ class Runs(Repository):
             committed_at, listed = self._last_read.get(None, (None, ()))
             if committed_at == self._writer.committed_at and (rows := [row for row in listed if row.run_id == run_id]):
                 return tuple(rows)
-            return tuple(map(self._run_of, self._connection.records(_COUNTED, {"run": run_id})))
+            selected = IS_LISTED if run_id is None else "run_id = $run"
+            rows = self._connection.records(f"{_COUNTED} WHERE {selected} ORDER BY number", {"run": run_id})
+            return tuple(map(self._run_of, rows))
 
         return list(self._once_per_commit(run_id, read))
 
