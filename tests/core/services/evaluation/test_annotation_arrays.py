@@ -52,24 +52,29 @@ def store_random_run(project, protocol, kind, given, seed=1, count=40, gold=None
         return decision_text(kind, *names, ratings={name: rng.randint(1, 5) for name in rated})
 
     async def store():
+        replies, turns, verdicts = [], [], []
         for document in documents:
-            turns = []
+            read = []
 
-            def keep(request, number, document=document, turns=turns):
+            def keep(request, number, document=document, read=read):
                 text = respond(request, number)
                 reading = parse_reply(request, Reply(text), codebook, document).reading
-                turns.append((request, reading))
+                read.append((request, reading))
                 return text
 
             verdict, _ = run_debate(spec, DebateContext(document, settings, {}), keep)
-            for number, (request, reading) in enumerate(turns):
+            for number, (request, reading) in enumerate(read):
                 key = f"{document.id}/{number}"
-                await project.replies.commit(make_reply(key, run_id=run_id))
+                replies.append(make_reply(key, run_id=run_id))
                 values = {item: reading.values.get(item) for item in codebook.items} if reading.readable else None
                 turn = make_turn(run_id, document.id, number, request.role, key, values=values, reask=request.reask)
                 reply = dataclasses.replace(turn.reply, reading=reading)
-                project.sink.turn(dataclasses.replace(turn, round=request.round, reply=reply))
-            await project.sink.verdict(make_verdict(run_id, document.id, verdict.values))
+                turns.append(dataclasses.replace(turn, round=request.round, reply=reply))
+            verdicts.append(make_verdict(run_id, document.id, verdict.values))
+        await asyncio.gather(*map(project.replies.commit, replies))
+        for turn in turns:
+            project.sink.turn(turn)
+        await asyncio.gather(*map(project.sink.verdict, verdicts))
 
     asyncio.run(store())
     return project.store.runs.get(run_id)
