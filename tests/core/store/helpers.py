@@ -116,9 +116,9 @@ def flush(project: Project) -> None:
 
 async def store_rounds(project, run_id, document_id, turns, verdict):
     """Store a debate from its turns, each given as (role, round, values)."""
-    for number, (role, round, values) in enumerate(turns):
-        key = f"{run_id}/{document_id}/{role}/{round}"
-        await project.replies.commit(make_reply(key, run_id=run_id))
+    keys = [f"{run_id}/{document_id}/{role}/{round}" for role, round, _ in turns]
+    await asyncio.gather(*(project.replies.commit(make_reply(key, run_id=run_id)) for key in keys))
+    for number, ((role, round, values), key) in enumerate(zip(turns, keys, strict=True)):
         turn = make_turn(run_id, document_id, number, role, key, values=values)
         project.sink.turn(dataclasses.replace(turn, round=round))
     await project.sink.verdict(make_verdict(run_id, document_id, verdict))
