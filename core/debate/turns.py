@@ -119,7 +119,8 @@ class Usage:
     """Tokens of one reply.
 
     ``cached_tokens`` are the prompt tokens that the server took from its prefix cache. ``reasoning_tokens`` are part
-    of ``completion_tokens``. ``estimated`` is set if the server reported no usage.
+    of ``completion_tokens``. ``estimated`` is set if the server reported no usage. ``written_tokens`` are the prompt
+    tokens that the server stored in its cache; they matter for the price alone and are not kept.
     """
 
     prompt_tokens: int = 0
@@ -127,6 +128,7 @@ class Usage:
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     estimated: bool = False
+    written_tokens: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

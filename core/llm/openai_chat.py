@@ -262,4 +262,5 @@ def _usage(data: dict[str, Any]) -> Usage:
         completion_tokens=max(completion_tokens, total - prompt_tokens) if prompt_tokens else completion_tokens,
         cached_tokens=cached_tokens,
         reasoning_tokens=count("completion_tokens_details", "reasoning_tokens"),
+        written_tokens=count("prompt_tokens_details", "cache_write_tokens"),
     )

@@ -14,20 +14,26 @@ from core.llm.connections import Connection
 
 
 class Price(BaseModel):
-    """A price in dollars per million tokens. ``cached`` None means the price of other prompt tokens."""
+    """A price in dollars per million tokens.
+
+    ``cached`` (prompt tokens that the server took from its cache) and ``written`` (those that it stored in it) None
+    mean the price of other prompt tokens.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     prompt: float = Field(ge=0, allow_inf_nan=False)
     completion: float = Field(ge=0, allow_inf_nan=False)
     cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    written: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
     def cost(self, usage: Usage) -> float:
         """Return the price of these tokens in dollars."""
         cached = self.prompt if self.cached is None else self.cached
-        fresh_tokens = max(usage.prompt_tokens - usage.cached_tokens, 0)
-        dollars = fresh_tokens * self.prompt + usage.cached_tokens * cached + usage.completion_tokens * self.completion
-        return dollars / 1e6
+        written = self.prompt if self.written is None else self.written
+        fresh_tokens = max(usage.prompt_tokens - usage.cached_tokens - usage.written_tokens, 0)
+        prompt = fresh_tokens * self.prompt + usage.cached_tokens * cached + usage.written_tokens * written
+        return (prompt + usage.completion_tokens * self.completion) / 1e6
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -105,6 +111,7 @@ def list_price(connection: Connection, model: str) -> Price | None:
         return Price(
             prompt=per_million(input_tokens=1_000),
             cached=per_million(input_tokens=1_000, cache_read_tokens=1_000),
+            written=per_million(input_tokens=1_000, cache_write_tokens=1_000),
             completion=per_million(output_tokens=1_000),
         )
     except LookupError:

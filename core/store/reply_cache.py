@@ -28,7 +28,7 @@ from core.store.write_queue import Repository, Writer
 
 logger = logging.getLogger(__name__)
 
-_USAGE = tuple(Usage.__dataclass_fields__)
+_USAGE = tuple(name for name in Usage.__dataclass_fields__ if name != "written_tokens")
 _FIELDS = (
     "key", "run_id", "text", "reasoning", "finish_reason", "cost_usd", "seconds", "unix_time", "served_model",
     "output_limit",

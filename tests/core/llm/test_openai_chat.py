@@ -73,6 +73,12 @@ def test_cached_tokens_outside_the_details_are_read(name: str) -> None:  # Moons
     assert reply.usage.cached_tokens == 8
 
 
+def test_tokens_that_the_server_stores_in_its_cache_are_read() -> None:  # OpenAI from gpt-5.6 on
+    usage = {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": {"cache_write_tokens": 9}}
+    reply = ask(sending(event(piece("fine", finish="stop")), event({"choices": [], "usage": usage}))).reply
+    assert (reply.usage.prompt_tokens, reply.usage.written_tokens) == (11, 9)
+
+
 def test_reasoning_is_separated_and_missing_usage_is_estimated() -> None:
     pieces = piece(reasoning_content="hmm "), piece(reasoning="so"), piece("yes", finish="stop")
     reply = ask(sending(*(event({**part, "model": "m-2026-11"}) for part in pieces))).reply

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from core.debate.turns import Usage
 from core.errors import UsageError
 from core.llm.connections import Connection
-from core.llm.prices import provider_of
+from core.llm.prices import list_price, provider_of
 from core.runs import RoleModel
 from core.services import models, preferences
 from core.services.models import Limits, Price, priced
@@ -79,6 +80,15 @@ def test_published_prices_are_only_for_the_host_of_the_provider() -> None:
 def test_price_formats_are_parsed() -> None:
     assert Price.parse("0.40/1.60") == Price(prompt=0.4, completion=1.6)
     assert Price.parse("3/0.3/15") == Price(prompt=3, cached=0.3, completion=15)
+
+
+def test_prompt_tokens_that_the_server_stores_in_its_cache_have_their_own_price() -> None:
+    usage = Usage(prompt_tokens=1_000_000, cached_tokens=200_000, written_tokens=400_000)
+    assert Price(prompt=1, cached=0.1, written=1.25, completion=9).cost(usage) == pytest.approx(0.4 + 0.02 + 0.5)
+    assert Price(prompt=1, cached=0.1, completion=9).cost(usage) == pytest.approx(0.8 + 0.02)
+    published = list_price(Connection(name="openai", base_url="https://api.openai.com/v1"), "gpt-5.6")
+    assert published is not None
+    assert published.written == pytest.approx(1.25 * published.prompt)
 
 
 def test_models_above_the_ceiling_or_without_a_price_are_not_offered(opened: tuple[Workspace, ProjectSession]) -> None:
