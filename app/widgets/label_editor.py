@@ -390,7 +390,11 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: label_keywords.K
         line(f"All of them together. {proposals.net}.", "q xs")
 
 
-_PROPOSAL_SOURCES = {"definition": "in the description", "example": "in an include example"}
+_PROPOSAL_SOURCES = {
+    "definition": "in the description",
+    "example": "in an include example",
+    "compound": "compound with a keyword",
+}
 
 
 def _proposal_html(proposal: label_keywords.KeywordProposal) -> str:

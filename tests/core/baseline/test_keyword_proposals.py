@@ -47,7 +47,18 @@ def test_proposed_word_of_a_german_text_is_spelled_as_there_and_no_function_word
     numbers = ("eins", "zwei", "drei", "vier", "fünf")
     texts = [f"Wir begrüßen die Übergänge für und über Zone {number}." for number in numbers]
     others = ["Es ist der Regen, nicht der Schnee."] * 9
-    assert {*words(propose_keywords(book, [*texts, *others]))} == {"übergänge", "zone"}
+    assert {*words(propose_keywords(book, [*texts, *others]))} == {"Übergänge", "Zone"}
+
+
+def test_compound_with_a_keyword_is_proposed_in_texts_that_are_not_in_english() -> None:
+    book = Codebook(labels=(Label(name="Tax", keywords=("Steuer",)), Label(name="Energy", keywords=("Kohle", "Wind"))))
+    german = ["Wir sind nicht für die Mehrwertsteuer.", "Der Kohleausstieg und die Steuern sind da.", "Die Kohlesteuer"]
+    proposals = propose_keywords(book, [text for text in german for _ in range(2)])
+    assert [(proposal.word, proposal.source, proposal.documents) for proposal in proposals] == [
+        ("Mehrwertsteuer", "compound", 2),
+        ("Kohleausstieg", "compound", 2),
+    ]
+    assert propose_keywords(book, ["The windfall is not for us.", "A windfall is a gift."]) == ()
 
 
 def test_word_that_also_occurs_elsewhere_is_not_proposed() -> None:
