@@ -297,7 +297,7 @@ class ProgressLines:
 def progress_bar(status: RunStatus) -> str:
     """Return a bar of ``BAR_WIDTH`` characters that shows the share of ended documents."""
     full = BAR_WIDTH * status.ended // max(1, status.documents)
-    return click.style("━" * full, fg="green") + click.style("━" * (BAR_WIDTH - full), dim=True)
+    return _style("━" * full, fg="green") + _style("─" * (BAR_WIDTH - full), dim=True)
 
 
 def format_progress(status: RunStatus) -> str:

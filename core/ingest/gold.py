@@ -73,7 +73,10 @@ NAME_KEYS = ("label", "labels", "category", "aspect", "name")
 SCORE_KEYS = ("score", "confidence", "probability")
 """Keys of the probability of a label in such an object."""
 
-PEOPLE = r"(?:annotator|anno|ann|coder|expert|judge|rater|reader|reviewer|worker)"
+PEOPLE = (
+    r"(?:annotator|anno|ann|coder|expert|judge|rater|reader|reviewer|worker|(?:[ck]odierer|beurteiler|bewerter)(?:in)?)"
+)
+"""Names of those who label, also in German."""
 USER = "user(?:name)?"
 """A rater where rows have ids; else perhaps somebody who wrote or shared the text."""
 RATER = re.compile(

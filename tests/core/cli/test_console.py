@@ -95,7 +95,7 @@ def test_table_aligns_names_left_and_numbers_right(capsys):
 def test_progress_bar_shows_the_share_of_finished_documents(ended, full):
     status = RunStatus.model_construct(run_id="r0001", state="running", documents=100, verdicts=ended, cost_usd=None)
     bar = console.progress_bar(status)
-    assert click.unstyle(bar) == "━" * console.BAR_WIDTH
+    assert click.unstyle(bar) == "━" * full + "─" * (console.BAR_WIDTH - full)
     assert bar.startswith(click.style("━" * full, fg="green"))
 
 
@@ -200,6 +200,12 @@ def test_names_from_files_cannot_control_the_terminal(tmp_path):
     assert "Ser[2Jvice" in shown[3]
     (run,) = json.loads(shown[4].splitlines()[-1])["runs"]
     assert list(run["labels"]) == ["Ser[2Jvice", "31mFood"], "labels are stored without control characters"
+
+
+def test_progress_bar_has_no_colour_if_the_user_has_set_no_color(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    status = RunStatus.model_construct(documents=10, verdicts=5)
+    assert console.progress_bar(status) == "━" * 12 + "─" * 12
 
 
 def test_no_colour_is_written_if_the_user_has_set_no_color(monkeypatch):

@@ -634,7 +634,14 @@ def test_rare_class_2_beside_0_and_1_is_not_overlooked() -> None:
     assert suggest_mapping(table("\n".join(("text,Food,Room", *both)))).gold == (GoldSource("Food"), GoldSource("Room"))
 
 
-@each_row("names", ["A1 Food,A1 Room,A2 Food,A2 Room", "coder1_Food,coder1_Room,coder2_Food,coder2_Room"])
+@each_row(
+    "names",
+    [
+        "A1 Food,A1 Room,A2 Food,A2 Room",
+        "coder1_Food,coder1_Room,coder2_Food,coder2_Room",
+        "Kodierer1_Food,Kodierer1_Room,Kodierer2_Food,Kodierer2_Room",
+    ],
+)
 def test_columns_named_like_a_rater_and_a_label_are_suggested(names: str) -> None:
     data = table(f"text,{names}\n" + "".join(f"{n} words in a text,{n % 2},{n % 3},1,{n % 2}\n" for n in range(6)))
     codebook = Codebook(kind="rating", scale=Scale(min=0, max=2), labels=(Label(name="Food"), Label(name="Room")))
@@ -645,6 +652,13 @@ def test_columns_named_like_a_rater_and_a_label_are_suggested(names: str) -> Non
             (column, label, rater)
             for column, (rater, label) in zip(columns, [(r, n) for r in raters for n in ("Food", "Room")], strict=True)
         ]
+
+
+@each_row("rater", ["coder", "Kodierer", "Codiererin", "Beurteiler", "Bewerter-ID"])
+def test_column_of_raters_is_found_by_its_name(rater: str) -> None:
+    rows = "".join(f"{n},Text number {n},{name},Food\n" for n in range(4) for name in ("Anna", "Ben"))
+    mapping = suggest_mapping(table(f"id,text,{rater},category\n{rows}"))
+    assert (mapping.id, mapping.rater) == ("id", rater)
 
 
 def test_texts_and_rows_of_raters_in_another_file_are_suggested() -> None:
