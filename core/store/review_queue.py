@@ -158,6 +158,7 @@ _WEIGHTS: dict[Reason, int] = {
     "failed": 128, "unresolved": 120, "gold": 40, "flagged": 36, "stale": 32, "flipped": 24, "unsupported": 20,
     "samples": 16, "near": 14, "disagree": 12, "classifier": 8,
 }  # fmt: skip
+"""The most urgent first."""
 _URGENCY = " + ".join(f"if(reasons & {bit} > 0, {_WEIGHTS[reason]}, 0)" for reason, bit in _BITS.items())
 URGENCY_ORDER = f"skipped, {_URGENCY} DESC, least_certain NULLS LAST, nth"
 """SQL of the order by urgency: skipped documents last, then by weight of the reasons, then by certainty.
@@ -287,6 +288,7 @@ class QueueLine:
     changed_at: float | None
     """Unix time of the last change of the status."""
     reasons: tuple[Reason, ...]
+    """The most urgent first."""
     quotes: int
     """Number of quotes that the roles offered."""
     supported: int
@@ -505,5 +507,5 @@ def _base(run_id: str | None, *, among: bool = False, given: bool = False) -> st
 
 def _line(row: Sequence[Any]) -> QueueLine:
     id, text_start, review_status, changed_at, reasons, quotes, supported, certainty, skipped, _ = row
-    named = tuple(reason for reason, bit in _BITS.items() if reasons & bit)
+    named = tuple(reason for reason in _WEIGHTS if reasons & _BITS[reason])
     return QueueLine(id, text_start, review_status, changed_at, named, quotes, supported, certainty, skipped)

@@ -141,8 +141,7 @@ def _row(line: QueueLine, sampling: SamplingRecord | None) -> Json:
 def _badges(line: QueueLine) -> list[Json]:
     return [
         {"reason": reason, "text": queue.describe_reason(reason, line.certainty), "tone": TONES.get(reason, "")}
-        for reason in queue.REASON_NAMES
-        if reason in line.reasons
+        for reason in line.reasons
     ]
 
 

@@ -40,7 +40,7 @@ REASON_NAMES: Mapping[Reason, str] = {
     "disagree": "roles disagree",
     "classifier": "classifier unsure",
 }
-"""Name of each reason for review, the most urgent first."""
+"""Name of each reason for review."""
 
 
 def describe_reason(reason: Reason, certainty: float | None) -> str:
@@ -288,7 +288,7 @@ def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: 
         ),
         quotes=line.quotes,
         supported=line.supported,
-        reasons=tuple(reason for reason in REASON_NAMES if reason in line.reasons),
+        reasons=line.reasons,
         status=record.review_status,
         certainty=line.certainty,
     )

@@ -72,7 +72,7 @@ def test_values_agree_with_values_in_python(world, annotator):
 
 
 def reasons_of(record):
-    """Return the reasons to review a document, computed in Python."""
+    """Return the reasons to review a document, the most urgent first, computed in Python."""
     lists = [dict(values) for values in record.roles.values()]
     quotes = [quote for quotes_of_role in record.evidence.values() for quote in quotes_of_role]
     verdict = {item: value for item, value in record.values.items() if value is not None}
@@ -87,7 +87,7 @@ def reasons_of(record):
         result.add("disagree")
     if record.status == "verdict" and lists and lists[0] != verdict:
         result.add("flipped")
-    return tuple(reason for reason in REASONS if reason in result)
+    return tuple(sorted(result, key=_WEIGHTS.__getitem__, reverse=True))
 
 
 def test_reasons_agree_with_reasons_in_python(world):
