@@ -31,13 +31,7 @@ def openai_client(
     """
     import openai
 
-    client = openai.DefaultAsyncHttpx2Client(
-        timeout=seconds,
-        follow_redirects=False,
-        trust_env=False,
-        verify=trusted_signers(),
-        event_hooks=_hooks(key, max_bytes),
-    )
+    client = openai.DefaultAsyncHttpx2Client(**_options(key, seconds, max_bytes))
     return openai.AsyncOpenAI(
         base_url=connection.base_url,
         api_key=key or "none",
@@ -70,16 +64,8 @@ def ask_ollama(
     """Return what ``ask`` returns for a client of an Ollama server; the rest as in ``ask_openai``."""
     import ollama
 
-    key = find_key(connection)
-    client = ollama.AsyncClient(
-        connection.base_url,
-        headers=_UNCOMPRESSED,
-        timeout=seconds,
-        follow_redirects=False,
-        trust_env=False,
-        verify=trusted_signers(),
-        event_hooks=_hooks(key, max_bytes),
-    )
+    options = _options(find_key(connection), seconds, max_bytes)
+    client = ollama.AsyncClient(connection.base_url, headers=_UNCOMPRESSED, **options)
     return asyncio.run(_within(seconds, client, ask(client)))
 
 
@@ -97,6 +83,17 @@ _HEADERS = frozenset({
     "transfer-encoding",
 })  # fmt: skip
 """Headers of the packages that are sent."""
+
+
+def _options(key: str | None, seconds: float, max_bytes: int) -> dict[str, Any]:
+    """Return the options of a client that follows no redirects and uses no proxy of the environment."""
+    return {
+        "timeout": seconds,
+        "follow_redirects": False,
+        "trust_env": False,
+        "verify": trusted_signers(),
+        "event_hooks": _hooks(key, max_bytes),
+    }
 
 
 def _hooks(key: str | None, max_bytes: int) -> dict[str, list[Any]]:
