@@ -100,7 +100,7 @@ def main() -> None:
         with layout.panel("Settings that differ", key="compare-settings"):
             run_differences(selected)
         _cost(comparison, basis)
-        _significance(pair)
+        _significance(pair, selected[0].settings.codebook.kind)
         title = f"{compared[1].title} against {compared[0].title}"
         label = _label_differences(pair, selected[0].settings.codebook.kind, basis, title)
     with left:
@@ -358,13 +358,15 @@ def _label_differences(pair: Pair, kind: Kind, basis: str, title: str) -> str:
         return picked
 
 
-def _significance(pair: Pair) -> None:
+def _significance(pair: Pair, kind: Kind) -> None:
     gained, lost = pair.documents.only_second, pair.documents.only_first
     excluded = f", {pair.scores.excluded:,} excluded" if pair.scores.excluded else ""
+    # Ratings are right less than a point off; "Exact match" in the scores is stricter.
+    right = "Right on all dimensions in one run only" if kind == "rating" else "Exact matches of one run only"
     main_p = format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING
     results = [
         ("Shared documents with a reference", f"{pair.scores.n:,}{excluded}"),
-        ("Exact matches of one run only", f"{gained:,} gained, {lost:,} lost"),
+        (right, f"{gained:,} gained, {lost:,} lost"),
         ("McNemar's test on documents", _mcnemar_words(pair.documents)),
         ("Test of the main score", main_p),
     ]

@@ -460,6 +460,17 @@ def test_compare_names_labels_without_f1(session, project):
     assert "Not shown, as F1 is undefined in at least one run: Beta." in shown
 
 
+def test_compare_calls_ratings_right_that_are_less_than_a_point_off(session, project):
+    gold = {f"d{n}": {"c": n + 1} for n in range(4)}
+    halves = {id: ({"c": values["c"] + 0.5},) * 2 for id, values in gold.items()}
+    wrong = {id: ({"c": values["c"] + 1},) * 2 for id, values in gold.items()}
+    runs = [debates(project, RATING, gold, answers) for answers in (halves, wrong)]
+    shown = texts(draw(session, "compare", compare_runs=runs))
+    assert re.search(r"Mean exact match</td><td[^>]*>0\.000", shown)
+    assert "Exact matches of one run only" not in shown, "no rating of either run is an exact match"
+    assert re.search(r"Right on all dimensions in one run only<.*?0 gained, 4 lost", shown, re.S)
+
+
 def test_compare_lists_corrected_and_regressed_documents(session, project):
     first, second = two_runs(project)
     app = draw(session, "compare", compare_runs=(first, second))
