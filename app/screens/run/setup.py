@@ -226,11 +226,12 @@ def _report_probes(probes: Sequence[Probe]) -> None:
 
 def _pilot_cost(plan: Plan, pilot: cost_estimate.CostEstimate, few: int, count: int) -> str:
     if pilot.cost_usd is None:
-        return "Price unknown. A pilot measures how many tokens the run needs."
+        return f"Price unknown.{'' if pilot.is_measured else ' A pilot measures how many tokens the run needs.'}"
     if pilot.cost_usd > 0:
         cost = format_price(pilot.cost_usd)
         about = cost if cost.startswith("under") else f"about {cost}"
-        return f"A pilot of {format_count(few, 'document')} costs {about} and gives a better estimate for the rest."
+        gives = "" if pilot.is_measured else " and gives a better estimate for the rest"
+        return f"A pilot of {format_count(few, 'document')} costs {about}{gives}."
     if plan.pace > 0 and any(role.role_model.is_builtin for role in pilot.roles):
         writer = "The built-in model" if planning.run_pace(plan.pace, count) else "In a pilot, the built-in model"
         return (

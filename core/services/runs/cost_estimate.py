@@ -54,6 +54,8 @@ class CostEstimate:
     iterations: int
     roles: tuple[RoleEstimate, ...]
     basis: str
+    is_measured: bool = False
+    """True if the tokens were measured on a run with the same prompts, so that a pilot would not improve it."""
 
     @property
     def calls(self) -> int:
@@ -102,7 +104,7 @@ def estimate_run(
         basis += " Batch prices are half of the list price."
     if _may_have_stored_replies(session, roles):
         basis += " Replies that are stored already are free; they are not subtracted."
-    return CostEstimate(documents, iterations, tuple(roles), basis)
+    return CostEstimate(documents, iterations, tuple(roles), basis, expected.is_measured)
 
 
 def stored_requests(session: ProjectSession, settings: RunSettings, document_ids: Sequence[str]) -> str:
@@ -181,12 +183,14 @@ class _ExpectedTurns:
     """Mean length of the documents of these turns, in characters."""
     source: str
     replies: Mapping[str, Usage] = field(default_factory=dict)
+    is_measured: bool = False
 
 
 def _expected_turns(session: ProjectSession, settings: RunSettings) -> _ExpectedTurns:
     if (measured := _measured_usage(session, settings, _prompt_settings)) is not None:
         run_id, tokens = measured
-        return _ExpectedTurns(tokens, _mean_length(session, run_id), f"measured on {session.run_name(run_id)}")
+        source = f"measured on {session.run_name(run_id)}"
+        return _ExpectedTurns(tokens, _mean_length(session, run_id), source, is_measured=True)
     sample = session.store.documents.sample(SAMPLE_SIZE)
     length = sum(map(_length, sample)) / max(1, len(sample))
     source = f"prompts of {format_count(len(sample), 'document')}"

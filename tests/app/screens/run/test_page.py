@@ -90,6 +90,17 @@ def test_estimate_of_a_single_run_says_which_requests_are_stored(
     assert "stored already" not in html(open_page("run"))
 
 
+@pytest.mark.parametrize("cost", [0.5, None])
+def test_pilot_is_not_said_to_measure_what_was_measured(cost: float | None) -> None:
+    roles = (cost_estimate.RoleEstimate("a", "A", RoleModel(connection="openai", model="m"), 1, 1, 1, cost),)
+    shown = [
+        setup._pilot_cost(planning.Plan(), cost_estimate.CostEstimate(1, 1, roles, "", is_measured), 10, 160)
+        for is_measured in (False, True)
+    ]
+    assert "measures how many tokens" in shown[0] or "better estimate" in shown[0]
+    assert shown[1] in {"Price unknown.", "A pilot of 10 documents costs about $0.50."}
+
+
 def test_protocol_file_that_an_interrupted_run_did_not_draw_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     uploader, save = Mock(), Mock()
     monkeypatch.setattr("streamlit.file_uploader", uploader)

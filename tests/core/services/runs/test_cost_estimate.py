@@ -228,6 +228,8 @@ def test_measured_cost_is_scaled_to_the_document_length(session: ProjectSession)
     session.start_or_resume(run.run_id).result(30)
     measured = session.store.costs.usage(run.run_id)["annotator"][1].prompt_tokens
     assert estimate_plan(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens == measured
+    estimates = [estimate_plan(session, planning.Plan(protocol=name)) for name in ("single", "ecj")]
+    assert [estimate.is_measured for estimate in estimates] == [True, False]
     before = session.store.documents.mean_length()
     assert before == session.store.documents.mean_length(run.run_id) == sum(map(len, TEXTS)) / 4
     session.store.documents.add([Document("long", {"text": "x" * 10_000})])
