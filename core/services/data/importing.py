@@ -222,8 +222,8 @@ def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int 
     table = join_tables([_read_for_column(path, text, reading, max_rows) for path in options.paths])
     gold = parse_gold_option(options.gold, table, codebook)
     if options.gold_same_names:
-        named = {source.name for source in gold}
-        gold += tuple(source for source in same_name_gold(table, codebook) if source.name not in named)
+        named = {(source.name, source.rater) for source in gold}
+        gold += tuple(one for one in same_name_gold(table, codebook) if (one.name, one.rater) not in named)
     mapping = replace(options.columns, gold=gold, value_map=parse_value_option(options.gold_values, codebook))
     return ImportDraft(table.name, tuple((path.name, path) for path in options.paths), table, mapping, reading)
 

@@ -321,6 +321,19 @@ def test_sheet_with_the_text_column_is_read(tmp_path: Path) -> None:
         importing.preview_file(ImportOptions((path,), ColumnMapping("text")), CODEBOOK, None)
 
 
+@pytest.mark.parametrize(
+    ("rater", "gold"), [("@ann", {"gold": True, "ann": False}), ("", {"gold": False})], ids=["another rater", "same"]
+)
+def test_column_named_like_a_label_is_gold_beside_that_of_another_rater(
+    tmp_path: Path, rater: str, gold: dict[str, bool]
+) -> None:
+    path = tmp_path / "soup.csv"
+    path.write_text("text,Food,Food_ann\nSoup,1,0\n")
+    options = ImportOptions((path,), ColumnMapping("text"), gold=(f"Food=Food_ann{rater}",), gold_same_names=True)
+    (document,) = importing.preview_file(options, CODEBOOK, None).built.documents
+    assert document.gold == {name: {FOOD: value} for name, value in gold.items()}
+
+
 def test_limit_keeps_gold_of_later_rows_with_the_same_id(tmp_path: Path) -> None:
     path = tmp_path / "soup.csv"
     first, last = "d0,Soup 0,Food", "d0,Soup 0,Service"
