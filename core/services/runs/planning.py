@@ -156,7 +156,9 @@ def parse_params(params: Mapping[str, str], *, engine: EngineName, seed: int | N
         try:
             return model.model_validate({**fixed, **values})
         except ValidationError as error:
-            raise UsageError(f"--param {format_problem(error)}.", "") from error
+            names = {field: name for name, field in fields.items()}
+            field, colon, message = format_problem(error).partition(":")
+            raise UsageError(f"--param {names.get(field, field)}{colon}{message}.", "") from error
 
     other = next((name for name in params if name in ENGINE_PARAMS and not name.startswith(engine)), None)
     if other is not None:

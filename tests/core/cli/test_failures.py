@@ -208,7 +208,7 @@ def test_failures_that_differ_only_in_numbers_are_reported_together(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("param", "message"), [("on_long=shorten", "on_long"), ("silence=0", "silence"), ("schema=yes", "schema")]
+    ("param", "message"), [("on_long=shorten", "on_long"), ("silence=0", "silence"), ("schema=yes", "--param schema:")]
 )
 def test_invalid_parameter_is_refused(folder: Path, param: str, message: str) -> None:
     result = annotate(folder, "--param", param, code=2)
