@@ -91,15 +91,22 @@ def project_switcher(page: str) -> ProjectSession | None:
 
 
 def _select_project(names: Mapping[Path, str], requested: str, last_used: Path) -> Path:
-    """Select the project that the address requests. If it does not exist, select the last used one and set a notice."""
-    named = next((path for path, name in names.items() if name == requested), None)
+    """Select the project that the address requests. If it does not exist, select the last used one and set a notice.
+
+    An address from before another project had the same name is that of the first of them, with a notice.
+    """
+    alike = [path for path in names if path.stem == requested]
+    named = next((path for path, name in names.items() if name == requested), next(iter(alike), None))
     before = state.project
     has_new_notice = state.notice is not None and state.notice_drawn is None  # this tab has just removed it itself
     if before is not None and not has_new_notice:
         requested = before.stem
     selected = named or last_used
     state.select_project(selected)
-    if requested and named is None:
+    if named in alike and len(alike) > 1:
+        words = f"The project {names[selected]} is shown. To see another one, choose it in the sidebar."
+        state.set_notice("warn", f"{len(alike):,} projects are called {requested}", words)
+    elif requested and named is None:
         _report_unknown(requested, f"The project {names[selected]} is shown instead.")
     return selected
 

@@ -119,6 +119,16 @@ def test_unknown_project_in_the_address_is_reported(studio: AppTest, name: str, 
         assert "The project hotel-aspects is shown instead." in shown
 
 
+def test_address_from_before_another_project_had_the_name_shows_a_project_of_that_name(studio: AppTest) -> None:
+    workspace = context.workspace()
+    workspace.paths[:] = [*workspace.paths, Path("/a/speeches.duckdb"), Path("/b/speeches.duckdb")]
+    workspace.open_.append(ProjectSession(Path("/b/speeches.duckdb")))
+    studio.query_params["project"] = "speeches"
+    studio.run()
+    assert "2 projects are called speeches" in html(studio)
+    assert "The project speeches (b) is shown." in html(studio)
+
+
 def test_project_that_another_tab_removed_is_reported(studio: AppTest) -> None:
     studio.run()
     context.workspace().paths.pop(0)
