@@ -82,12 +82,14 @@ class DebateEffect:
     upper_bound: Bound
     panels: Mapping[str, Mapping[str, panels.BeforeAfter]]
     """For ratings, by family with several rounds: dimension -> before and after."""
+    has_means: bool = False
+    """True if verdicts are ratings between two points. They are more often less than a point off, whatever is said."""
 
     @property
     def sentence(self) -> str | None:
         """Corrections and regressions of the whole debate, None with one step.
 
-        A second sentence follows if steps made changes and the debate as a whole made none.
+        A second sentence follows if steps made changes and the debate as a whole made none, and one on means.
         """
         return "".join(words for words, _ in self.sentence_pieces()) or None
 
@@ -100,7 +102,14 @@ class DebateEffect:
         pieces = flips.sentence(overall, than=than, noun=self.noun)
         changes = [change.total.corrected + change.total.regressed for change in (*steps, overall)]
         reversed_later = any(changes) and not changes[-1]
-        return (*pieces, (" A later step reversed what one step changed.", False)) if reversed_later else pieces
+        reversal = ((" A later step reversed what one step changed.", False),) if reversed_later else ()
+        return (*pieces, *reversal, *(((_MEANS, False),) if self.has_means else ()))
+
+
+_MEANS = (
+    " Verdicts are means, and a mean is less than a point off more often than a whole rating. Compare the absolute "
+    "error too."
+)
 
 
 @cached_scores
@@ -145,6 +154,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
             gold, [list(stage.members.values()) for stage in stages], verdict, kind=codebook.kind, design=design
         ),
         panels=_panels(run, stages, gold, design, groups) if rating else {},
+        has_means=rating and bool(np.any(np.nan_to_num(verdict) % 1)),
     )
 
 

@@ -225,6 +225,18 @@ def test_panel_scores_before_and_after_the_debate(project):
     ] == (pytest.approx(1))
 
 
+@pytest.mark.parametrize(("verdict", "warns"), [(2.5, True), (2, False)])
+def test_effect_of_ratings_says_that_means_are_right_more_often(project, verdict, warns):
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    run_id = create_run(project, "panel", codebook, ["teacher_1", "teacher_2"], {"d0": {"c": 3}})
+    answers = [(role, 0, {"c": 2}) for role in ("teacher_1", "teacher_2")]
+    answers += [("teacher_1", 1, {"c": 2}), ("teacher_2", 1, {"c": 2 * verdict - 2})]
+    asyncio.run(store_rounds(project, run_id, "d0", answers, {"c": verdict}))
+    effect = debate_effect.debate_effect(sample_world.session_on(project), project.store.runs.get(run_id))
+    assert effect.sentence is not None
+    assert ("Verdicts are means, and a mean is less than a point off more often" in effect.sentence) is warns
+
+
 def test_roles_after_the_deciding_one_are_not_steps(tmp_path):
     prompt = '{prompt: "## system\\n{{ definitions }} {{ decision }}\\n## user\\n{{ document }}"}'
     roles = "".join(f"  {role}: {prompt}\n" for role in ("one", "two", "three"))
