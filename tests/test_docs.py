@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from core import prompts
-from core.debate.protocols import custom
+from core.debate.protocols import PROTOCOLS, custom
 from core.stats import metrics
 from tests.each_row import each_row
 
@@ -54,6 +54,11 @@ def test_every_picture_is_shown_on_a_page() -> None:
 
 def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
+def test_readme_has_a_row_for_every_protocol() -> None:
+    named = re.findall(r"^\| `(\w+)` \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(named) == PROTOCOLS.keys() - {custom.NAME}, "edit the table of protocols in README.md"
 
 
 def test_changelog_and_citation_have_the_same_version_and_date() -> None:
