@@ -103,7 +103,7 @@ def _with_edited(
     ids = state.review.rows = tuple(row.document_id for row in page.rows)
     if status != "Pending" or focused not in before or focused in ids:
         return page
-    rows = [row for row in queue.review_rows(session, run, [focused], actor=actor) if row.status == "Draft"]
+    rows = [row for row in queue.review_rows(session, run, [focused], actor=actor) if row.review_status == "Draft"]
     at = sum(id in ids for id in before[: before.index(focused)])
     state.review.rows = (*ids[:at], *(row.document_id for row in rows), *ids[at:])
     return replace(page, rows=(*page.rows[:at], *rows, *page.rows[at:]), total=page.total + len(rows))

@@ -242,7 +242,7 @@ def grid_cells(row: queue.ReviewRow, codebook: Codebook, roles: Mapping[str, str
         "_reason": queue.describe_reason(most_urgent, row.certainty) if most_urgent else "",
         "_tone": TONES.get(most_urgent or "", ""),
         "_why": ", ".join(queue.REASON_NAMES[reason] for reason in row.reasons),
-        "_status": row.status,
+        "_status": row.review_status,
         "_revision": "",
         "_read_at": read,
         "gold": _squares(row.gold, codebook) if row.gold else "",

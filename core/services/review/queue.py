@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
@@ -69,10 +69,9 @@ LENGTHS: Mapping[str, tuple[int, int]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewRow:
-    """A document in the grid. Values are by item; None where nothing could be read."""
+class ReviewRow(QueueLine):
+    """A line of the queue in the grid. Values are by item; None where nothing could be read."""
 
-    document_id: str
     text: str
     values: Mapping[str, Value | None]
     """The current values: the reviewer's, else the verdict's."""
@@ -84,12 +83,6 @@ class ReviewRow:
     """Items whose reviewed value differs from the verdict."""
     disputed: frozenset[str]
     """Items to which the roles give different values."""
-    quotes: int
-    supported: int
-    reasons: tuple[Reason, ...]
-    """The most urgent first."""
-    status: ReviewStatus
-    certainty: float | None = None
     sampling: SamplingRecord | None = None
     """The sampling record on the first page of the queue; None elsewhere and for a skipped document."""
 
@@ -210,11 +203,10 @@ def review_page(session: ProjectSession, run: RunRow, filters: QueueFilter, *, a
         filters = replace(filters, number=pages)
         queue_page = list_queue(session, run, filters, actor=actor)
     number = max(1, filters.number)
-    skipped = {line.document_id for line in queue_page.lines if line.skipped}
-    sampling = {id: record for id, record in queue_page.sampling.items() if id not in skipped}
     rows = _rows(session, run, queue_page.lines, actor)
     if number == 1:
-        rows = tuple(replace(row, sampling=sampling.get(row.document_id)) for row in rows)
+        sampling = queue_page.sampling
+        rows = tuple(row if row.skipped else replace(row, sampling=sampling.get(row.document_id)) for row in rows)
     return ReviewPage(rows, queue_page.total, number, pages)
 
 
@@ -269,7 +261,7 @@ def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: 
     lists = {role: record.roles.get(role) for role in speakers}
     role_values = [values for values in lists.values() if values is not None]
     return ReviewRow(
-        document_id=record.document.id,
+        **{field.name: getattr(line, field.name) for field in fields(line)},
         text=record.document.text,
         values=record.current_values(codebook.items),
         gold=record.gold,
@@ -286,11 +278,6 @@ def _row(record: DocumentRecord, line: QueueLine, codebook: Codebook, speakers: 
                 differs(*pair) for pair in combinations({values[item] for values in role_values if item in values}, 2)
             )
         ),
-        quotes=line.quotes,
-        supported=line.supported,
-        reasons=line.reasons,
-        status=record.review_status,
-        certainty=line.certainty,
     )
 
 

@@ -188,10 +188,10 @@ def test_bulk_edit_and_submit_apply_to_selected_rows(screen, project, session):
     app.button(key="review-bulk-set").click().run()
     assert [queue.review_rows(session, run, [id])[0].values["b"] for id in ("d0", "d3")] == [True, True]
     app.button(key="review-bulk-submit").click().run()
-    assert [queue.review_rows(session, run, [id])[0].status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
+    assert [queue.review_rows(session, run, [id])[0].review_status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
     app.session_state[f"review-grid-{run_id}-ann"] = {"selected": ["d1"], "row": "d1"}  # before the page is drawn again
     app.button(key="review-bulk-discard").click().run()
-    statuses = [queue.review_rows(session, run, [id], actor="ann")[0].status for id in ("d0", "d1")]
+    statuses = [queue.review_rows(session, run, [id], actor="ann")[0].review_status for id in ("d0", "d1")]
     assert statuses == ["Submitted", "Discarded"]
 
 
@@ -203,7 +203,7 @@ def test_buttons_beside_the_grid_change_only_the_document_of_the_focused_row(scr
     app.button(key="review-discard-d1").click().run()
     assert "Document d1 was not changed" in str(app.session_state["notice"])
     app.button(key="review-discard-d2").click().run()
-    statuses = [queue.review_rows(session, run, [id], actor="ann")[0].status for id in ("d1", "d2")]
+    statuses = [queue.review_rows(session, run, [id], actor="ann")[0].review_status for id in ("d1", "d2")]
     assert statuses == ["Pending", "Discarded"]
 
 
@@ -214,7 +214,7 @@ def test_buttons_beside_the_grid_accept_a_click_on_the_row_that_is_shown_first(s
     app.session_state[f"review-grid-{run_id}-ann"] = {"selected": [], "row": first}  # before the page is drawn again
     app.button(key=f"review-discard-{first}").click().run()
     (row,) = queue.review_rows(session, project.store.runs.get(run_id), [first], actor="ann")
-    assert row.status == "Discarded"
+    assert row.review_status == "Discarded"
 
 
 @pytest.mark.parametrize("decision", ["submit", "discard"])
@@ -369,7 +369,7 @@ def test_grid_shows_no_document_that_the_run_lacks(screen, project, session):
     other = project.store.runs.create(make_settings(sample_world.CODEBOOK, codebook_version=1), ["d1", "d2"])
     app = screen("review", run_id=other.run_id, review_view="Grid", review_document="d5")
     app.button(key="review-discard-d1").click().run()
-    assert queue.review_rows(session, other, ["d1"])[0].status == "Discarded"
+    assert queue.review_rows(session, other, ["d1"])[0].review_status == "Discarded"
     assert app.session_state["review_document"] == "d1"
 
 

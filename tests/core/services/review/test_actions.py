@@ -32,7 +32,7 @@ def test_row_shows_values_of_every_annotator(session, run):
     assert d1.roles == {"extractor": {"a": True, "b": True}, "critic": {"a": False, "b": True}, "judge": None}
     assert d1.disputed == {"a"}
     assert (d1.supported, d1.quotes) == (1, 2)
-    assert (d1.edited, d1.status) == (frozenset(), "Pending")
+    assert (d1.edited, d1.review_status) == (frozenset(), "Pending")
     assert d1.reasons == ("gold", "flipped", "unsupported", "disagree")
     assert d1.reasons[0] == "gold"
 
@@ -84,7 +84,7 @@ def test_edit_is_stored_before_it_is_returned(tmp_path):
         session = sample_world.session_on(project)
         row = queue.review_rows(session, session.store.runs.get(run_id), ["d1"])[0]
     assert row.values == {"a": True, "b": True}
-    assert (row.edited, row.wrong, row.status) == ({"a"}, frozenset(), "Draft")
+    assert (row.edited, row.wrong, row.review_status) == ({"a"}, frozenset(), "Draft")
 
 
 def test_confirming_the_verdict_is_not_an_edit(session, run):
@@ -104,7 +104,7 @@ def test_undo_and_redo(session, run):
     undone = actions.undo(session)
     assert (undone.documents, undone.words) == (("d1",), f"Undone: document d1 of Run {run.run_id}")
     row = queue.review_rows(session, run, ["d1"])[0]
-    assert (row.values["a"], row.status) == (False, "Pending")  # value and status were one act
+    assert (row.values["a"], row.review_status) == (False, "Pending")  # value and status were one act
     actions.redo(session)
     assert actions.redo(session).words == f"Redone: document d0 of Run {run.run_id}"
     assert queue.review_rows(session, run, ["d0"])[0].values["b"] is True
@@ -134,7 +134,7 @@ def test_submitting_confirms_unchanged_labels(session, run):
     actions.edit(session, run.run_id, ["d0"], "b", True, actions.Attribution("ann"))
     actions.submit(session, run.run_id, ["d0"], actions.Attribution("ann"))
     row = queue.review_rows(session, run, ["d0"])[0]
-    assert (row.status, row.edited) == ("Submitted", {"b"})
+    assert (row.review_status, row.edited) == ("Submitted", {"b"})
     settled = session.project._connection.rows("SELECT item, value, actor FROM reviewed_labels")
     assert set(settled) == {("a", "true", "ann"), ("b", "true", "ann")}
     assert queue.open_count(session, run) == 7
@@ -143,10 +143,10 @@ def test_submitting_confirms_unchanged_labels(session, run):
 def test_document_with_undecided_labels_is_not_submitted(session, run):
     with pytest.raises(UsageError, match="d4 has no value yet for Alpha"):
         actions.submit(session, run.run_id, ["d0", "d4"])
-    assert queue.review_rows(session, run, ["d0"])[0].status == "Pending"
+    assert queue.review_rows(session, run, ["d0"])[0].review_status == "Pending"
     actions.edit(session, run.run_id, ["d4"], "a", True)
     actions.submit(session, run.run_id, ["d0", "d4"])
-    assert queue.review_rows(session, run, ["d4"])[0].status == "Submitted"
+    assert queue.review_rows(session, run, ["d4"])[0].review_status == "Submitted"
 
 
 def test_values_of_another_kind_are_open_and_not_confirmed(tmp_path):
@@ -181,7 +181,7 @@ def test_discarding_and_reopening(session, run):
     actions.set_status(session, run.run_id, ["d0", "d1"], "Discarded")
     assert queue.open_count(session, run) == 6
     actions.set_status(session, run.run_id, ["d0"], "Draft")
-    assert queue.review_rows(session, run, ["d0"])[0].status == "Draft"
+    assert queue.review_rows(session, run, ["d0"])[0].review_status == "Draft"
 
 
 def test_history_names_person_and_change(session, run):

@@ -170,9 +170,9 @@ def test_unsubmitted_second_review_changes_nothing(session, run):
     submit_review(session, run, "ann", "d1", a=True)
     actions.edit(session, run.run_id, ["d1"], "a", False, actions.Attribution("bob"))
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is True
-    assert queue.review_rows(session, run, ["d1"])[0].status == "Submitted"
+    assert queue.review_rows(session, run, ["d1"])[0].review_status == "Submitted"
     assert queue.review_rows(session, run, ["d1"], actor="bob")[0].values["a"] is False
-    assert queue.review_rows(session, run, ["d1"], actor="bob")[0].status == "Draft"
+    assert queue.review_rows(session, run, ["d1"], actor="bob")[0].review_status == "Draft"
     again = queue.review_page(session, run, QueueFilter(by_others=True), actor="bob").rows
     assert [row.document_id for row in again] == ["d1"]
 
