@@ -271,7 +271,7 @@ def test_address_of_a_page_on_rate_limits_is_not_a_rate_limit() -> None:
 
 
 def test_error_body_without_an_end_is_read_for_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "END_OF_STREAM_SECONDS", 0.2)
+    monkeypatch.setattr("core.llm.http.END_OF_STREAM_SECONDS", 0.2)
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(status=400)
