@@ -113,8 +113,9 @@ class Settings(Repository):
     """Settings of a project."""
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of a setting, or ``default`` if it was never set."""
-        text = self._connection.value("SELECT value FROM settings WHERE name = ?", [name])
+        """Return the value of a setting, or ``default`` if it was never set; all are read once per commit."""
+        texts = self._once_per_commit("", lambda: dict(self._connection.rows("SELECT name, value FROM settings")))
+        text = texts.get(name)
         return default if text is None else load(text)
 
     def set(self, name: str, value: Any, *, actor: str = "") -> None:

@@ -271,9 +271,10 @@ class Prompts(Repository):
         return self._writer.do(write)
 
     def versions(self, slot: str) -> list[PromptVersion]:
-        """Return the saved versions of a slot, oldest first."""
-        sql = f"SELECT {_VERSION} FROM prompt_versions WHERE slot = ? ORDER BY number"
-        return [PromptVersion(*row) for row in self._connection.rows(sql, [slot])]
+        """Return the saved versions of a slot, oldest first; those of all slots are read once per commit."""
+        sql = f"SELECT {_VERSION} FROM prompt_versions ORDER BY number"
+        rows = self._once_per_commit("", lambda: self._connection.rows(sql))
+        return [PromptVersion(*row) for row in rows if row[1] == slot]
 
     def keep_draft(self, slot: str, text: str, *, parent: str) -> None:
         """Store an unfinished text until it is saved or dropped."""

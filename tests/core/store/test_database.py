@@ -201,11 +201,11 @@ def test_integers_are_in_the_order_of_their_selections(path):
 
 def test_closed_project_raises_project_error(path):
     project = Project(path)
-    project.store.settings.get("a")
+    project.store.documents.count()
     project.close()
     project.close()
     with pytest.raises(ProjectError, match="is closed"):
-        project.store.settings.get("a")
+        project.store.documents.count()
     with pytest.raises(ProjectError, match="is closed"):
         project.store.settings.set("a", 1)
 
