@@ -74,8 +74,12 @@ async def _of_openai(
     only: dict[str, Any] = entries[0] if len(entries) == 1 else {}
     entry = next((entry for entry in entries if entry.get("id") == model), only)
     context = next((_count(entry[name]) for name in _CONTEXT_KEYS if name in entry), None)
+    root = connection.base_url.removesuffix("/v1")
+    if context is None and entry.get("owned_by") == "organization_owner":  # LM Studio
+        listed = _entries(await _json(session, f"{root}/api/v0/models", headers)) or []
+        context = next((_count(known.get("loaded_context_length")) for known in listed if known["id"] == model), None)
     if context is None and entry.get("owned_by") == "llamacpp":
-        props = await _json(session, f"{connection.base_url.removesuffix('/v1')}/props", headers)
+        props = await _json(session, f"{root}/props", headers)
         generation = props.get("default_generation_settings") if isinstance(props, dict) else None
         context = _count(generation.get("n_ctx")) if isinstance(generation, dict) else None  # of one slot
     return ModelInfo(context=context)

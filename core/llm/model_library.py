@@ -431,6 +431,7 @@ class _Exchange:
             try:
                 reply = await self._send(body, request.unsent(capabilities, optional_params))
             except errors.ModelError as error:
+                check_read(error, request, capabilities)
                 if capabilities.learn(error, request.sent(body, schema)):
                     refused, refusal = body, error
                 elif _may_be_of_schema(error) and schema is not None and capabilities.schema in ("", "none"):
@@ -526,6 +527,18 @@ def check_whole(reply: Reply, request: ModelRequest, limit: object, capabilities
         error.billed = usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens
         error.partial = reply.text  # the prompt may have fitted by chance, so the paid text is kept with the attempt
         raise error
+
+
+def check_read(error: ModelError, request: ModelRequest, capabilities: ModelCapabilities) -> None:
+    """Raise ContextTooLong for an empty reply to a prompt that exceeds the context, as LM Studio sends it."""
+    tokens, context = error.billed[0], capabilities.context
+    if isinstance(error, errors.EmptyReply) and context is not None and tokens >= context:
+        too_long = errors.ContextTooLong(
+            f"{request.connection.name} replied with nothing to a prompt of {tokens} tokens, because "
+            f"{request.role_model.model} has a context of {context} tokens."
+        )
+        too_long.billed, too_long.billed_usd = error.billed, error.billed_usd
+        raise too_long from error
 
 
 def without_key(reply: Reply, key: str | None) -> Reply:

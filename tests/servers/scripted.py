@@ -85,7 +85,7 @@ class Scripted(ServerThread):
         for path in ("/v1/chat/completions", "/v1/embeddings", "/api/chat"):
             app.router.add_post(path, self._answer_chat)
         app.router.add_post("/api/show", self._answer_other)
-        for path in ("/v1/models", "/props", "/api/tags", "/api/ps"):
+        for path in ("/v1/models", "/api/v0/models", "/props", "/api/tags", "/api/ps"):
             app.router.add_get(path, self._answer_other)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         await runner.setup()

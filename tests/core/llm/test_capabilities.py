@@ -206,6 +206,18 @@ def test_tokens_beyond_the_context_are_not_taken_for_the_context() -> None:
     assert (sent, known[0].context) == ([4000], None)
 
 
+@each_row(("tokens", "expected"), [(4096, errors.ContextTooLong), (4095, errors.EmptyReply)])
+def test_empty_reply_to_a_prompt_beyond_the_context_is_too_long(tokens: int, expected: type[errors.ModelError]) -> None:
+    usage = {"choices": [], "usage": {"prompt_tokens": tokens, "completion_tokens": 0}}  # LM Studio
+
+    def publish(capabilities: ModelCapabilities) -> None:
+        capabilities.context = 4096
+
+    with pytest.raises(expected) as caught:
+        ask(sending(event(piece(finish="stop")), event(usage)), before=publish)
+    assert caught.value.billed[0] == tokens
+
+
 @each_row(("tokens", "refused"), [(7159, False), (7160, True), (7168, True), (7169, False)])
 def test_prompt_whose_beginning_the_server_dropped_is_too_long(tokens: int, refused: bool) -> None:
     # Xinference keeps the last "context - max_tokens - 8" tokens of a longer prompt and reports only these.

@@ -12,6 +12,7 @@ from core.llm.connections import PRESETS, parse_connection
 from core.llm.model_info import ModelInfo, fetch_model_info
 from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel
+from tests.each_row import each_row
 from tests.servers import ollama
 from tests.servers.scripted import Behaviour, Scripted
 
@@ -61,6 +62,23 @@ def test_llama_cpp_context_is_read_from_its_properties() -> None:
     info, paths = info_from(behave)
     assert info.context == 1280
     assert paths == ["/v1/models", "/props"]
+
+
+@each_row(
+    ("known", "context"),
+    [
+        ({"id": "m", "state": "loaded", "max_context_length": 131072, "loaded_context_length": 4096}, 4096),
+        ({"id": "m", "state": "not-loaded", "max_context_length": 131072}, None),
+        ({"id": "other", "loaded_context_length": 4096}, None),
+    ],
+)
+def test_lm_studio_context_is_that_of_the_loaded_model(known: dict[str, Any], context: int | None) -> None:
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        listed = {"id": "m", "object": "model", "owned_by": "organization_owner"}
+        return web.json_response({"data": [known if request.path == "/api/v0/models" else listed]})
+
+    info, paths = info_from(behave)
+    assert (info.context, paths) == (context, ["/v1/models", "/api/v0/models"])
 
 
 def test_ollama_context_and_thinking_are_read() -> None:
