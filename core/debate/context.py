@@ -181,7 +181,7 @@ class DebateContext:
                 label_id = item if value is True else value
                 if not isinstance(label_id, str) or label_id in chosen_labels:
                     continue
-                words = f"'{self.codebook.label(label_id).name}' was chosen by neither analysis"
+                words = f"'{self.codebook.label(label_id).name}' was chosen by no earlier reply"
                 if value is True:
                     values[item] = False
                     notes.append(f"{words}, left out")

@@ -11,7 +11,7 @@ ECJ = PROTOCOLS["ecj"]
 def test_judge_cannot_add_labels_named_by_neither_analysis() -> None:
     verdict, _ = run_debate(ECJ, context_of(ECJ), n2=decision_text("multilabel", "Service", "Price"))
     assert list(verdict.values.values()) == [True, False, False]
-    assert verdict.notes == ("'Price' was chosen by neither analysis, left out",)
+    assert verdict.notes == ("'Price' was chosen by no earlier reply, left out",)
 
 
 def test_judge_may_add_a_label_that_the_critic_mentions() -> None:
@@ -36,7 +36,7 @@ def test_judge_may_choose_labels_that_an_analysis_left_open() -> None:
 def test_choice_named_by_neither_analysis_is_unresolved() -> None:
     verdict, _ = run_debate(ECJ, context_of(ECJ, "choice"), n2=decision_text("choice", "Price"))
     assert verdict.values == {"label": None}
-    assert verdict.reasons == {"label": "'Price' was chosen by neither analysis"}
+    assert verdict.reasons == {"label": "'Price' was chosen by no earlier reply"}
     verdict, _ = run_debate(ECJ, context_of(ECJ, "choice"), n1="No: Price.", n2=decision_text("choice", "Price"))
     assert verdict.values == {"label": PRICE}
 
