@@ -137,7 +137,7 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
         notes[picked] += " gold"
     with panel("Labels", str(len(by_id)), key="labels-panel") as head:
         with head:
-            button("Label", "label-add", add_label, fields, icon="add")
+            button("Label", "label-add", state.once, "add label", partial(add_label, fields), icon="add")
         rows = [{**row, "note": notes.get(row["id"], "")} for row in label_data(status.codebook)]
         shown = _LABELS(
             key="label-list",
@@ -253,11 +253,12 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             last = len(book.labels) - 1
             icon_button("arrow_upward", "Move up", "label-up", move, -1, disabled=index == 0)
             icon_button("arrow_downward", "Move down", "label-down", move, 1, disabled=index == last)
-            # The key closes it after a deletion. Otherwise a second click would delete the next label, too.
+            # With a key that the next label has, too, a second click would delete that label.
             key = f"label-delete-open-{label.id}"
-            with icon_popover("delete", "Delete the label", key):
+            with icon_popover("delete", "Delete the label", key), st.container(key="label-delete"):
                 line("Existing runs and reviews keep the label.")
-                button("Delete the label", "label-delete", delete_label, session, fields, label, type="primary")
+                delete = partial(delete_label, session, fields, label)
+                button("Delete the label", f"label-delete-{label.id}", delete, type="primary")
         with st.container():  # always, so that the fields below keep their place when a warning goes
             for warning in codebooks.warnings(book):
                 if f"'{label.name}'" in warning:
@@ -345,7 +346,8 @@ def start(session: ProjectSession, fields: Fields) -> None:
                 button("Use", f"use-{key}", use, fields, book)
     with right:
         heading("Start from scratch", "One label at a time.")
-        button("Add the first label", "label-add", add_label, fields, type="primary")
+        first = partial(add_label, fields)
+        button("Add the first label", "label-add", state.once, "add label", first, type="primary")
         heading("Or from a file", "An exported codebook, or a YAML file that you wrote.")
         import_form(fields, None)
         if overview.count_documents(session):

@@ -265,7 +265,8 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
         size = format_count(len(group.personas), "persona")
         with panel(group.name, size, key=f"persona-group-{index}") as head:
             with head:
-                icon_button("add", "Add a persona", f"persona-add-{index}", add, group.name)
+                key, new = f"persona-add-{index}", partial(add, group.name)
+                icon_button("add", "Add a persona", key, state.once, "add persona", new)
             line(group.characteristics, "q xs")
             for persona in group.personas:
                 name = persona.name
@@ -288,7 +289,7 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
             line("Existing runs keep the persona.")
             button(
                 "Delete persona",
-                "persona-delete",
+                f"persona-delete-now-{name}",  # with one key for all, a second click would delete the next persona
                 _edit,
                 session,
                 lambda draft: personas.change_persona(draft, name),

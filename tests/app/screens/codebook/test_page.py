@@ -20,6 +20,7 @@ from tests.app.studio import HOSTILE, button, html, open_page
 
 if TYPE_CHECKING:
     from streamlit.testing.v1 import AppTest
+    from streamlit.testing.v1.element_tree import Button
 
 BOOK = load_yaml("{unit: review, labels: [{name: Price, keywords: [cheap]}, {name: Food, keywords: [soup]}]}")
 PRICE, FOOD = (label.id for label in BOOK.labels)
@@ -34,6 +35,11 @@ def saved(session: ProjectSession) -> ProjectSession:
 
 def names(session: ProjectSession) -> tuple[str, ...]:
     return codebooks.codebook_status(session).codebook.names
+
+
+def delete_button(at: AppTest) -> Button:
+    (found,) = (each for each in at.button if each.label == "Delete the label")
+    return found
 
 
 def test_template_becomes_version_1(session: ProjectSession) -> None:
@@ -111,7 +117,7 @@ def test_changes_of_a_label_that_cannot_be_saved_are_reported_and_keep_the_input
     added = f"label-include-{PRICE}-new"
     assert "The disk is full." in html(at.text_input(key=added).set_value("far too cheap").run())
     assert at.text_input(key=added).value == "far too cheap"
-    shown = html(at.button(key="label-delete").click().run())
+    shown = html(delete_button(at).click().run())
     assert "The disk is full." in shown
     assert "is deleted" not in shown
 
@@ -231,18 +237,27 @@ def test_labels_are_moved_and_deleted(saved: ProjectSession) -> None:
     at.button(key="icon-label-down").click().run()
     assert names(saved) == ("Food", "Price")
     (before,) = [element.proto.id for element in at.get("popover") if element.proto.popover.help == "Delete the label"]
-    at.button(key="label-delete").click().run()
+    deleted = delete_button(at).click()
+    deleted.run()
     assert len(names(saved)) == 1
     (after,) = [element.proto.id for element in at.get("popover") if element.proto.popover.help == "Delete the label"]
-    assert after != before  # it is closed, and a second click does not delete the next label
+    assert after != before, "it is closed"
+    assert delete_button(at).id != deleted.id, "a second click does not delete the next label"
+
+
+def test_double_click_adds_one_label(saved: ProjectSession) -> None:
+    at = open_page("codebook")
+    for _ in range(2):
+        at.button(key="label-add").click().run()
+    assert len(names(saved)) == 3
 
 
 def test_deleting_a_label_with_gold_leads_to_map_gold_columns(saved: ProjectSession) -> None:
     at = open_page("codebook")
-    at.button(key="label-delete").click().run()
+    delete_button(at).click().run()
     assert "Price is deleted" in html(at)
     assert "1 gold label of it is left. To give it to another label, use Map gold columns on Data." in html(at)
-    at.button(key="label-delete").click().run()  # Food has no gold
+    delete_button(at).click().run()  # Food has no gold
     assert "Food is deleted" not in html(at)
 
 
