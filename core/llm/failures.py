@@ -36,8 +36,8 @@ _CONTEXT = re.compile(
     r"too large to process",
     re.IGNORECASE,
 )
-_OUTPUT = re.compile(r"\W*max_\w*tokens\W* must be", re.IGNORECASE)
-"""A refused output limit, which may name the context, too."""
+_NOT_PROMPT = re.compile(r"\A\W*max_\w*tokens\W* must be|\bcompiled grammar is too large", re.IGNORECASE)
+"""A refused output limit, which may name the context, too, and a refused schema (Claude)."""
 _CUT = re.compile(r"output limit was reached|try again with (a )?higher max_tokens", re.IGNORECASE)
 _FULL = re.compile(r"context size has been exceeded", re.IGNORECASE)
 _QUOTA = re.compile(
@@ -329,7 +329,7 @@ def _too_long(status: int, server_text: str) -> bool:
     """Return True if the prompt is too long. Rate limits mention too many tokens, too."""
     if status == 429:
         return bool(re.search(r"request too large|must be reduced", server_text, re.IGNORECASE))
-    return bool(_CONTEXT.search(server_text)) and not _OUTPUT.match(server_text)
+    return bool(_CONTEXT.search(server_text)) and not _NOT_PROMPT.search(server_text)
 
 
 _EVENTS = {

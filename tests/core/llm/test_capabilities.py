@@ -342,6 +342,14 @@ def test_code_stands_for_an_empty_message() -> None:
         ask(refusing(FINE, (lambda _body: True, 401, body)))
 
 
+def test_schema_that_is_too_large_is_left_out() -> None:  # Claude
+    words = error_body(
+        "The compiled grammar is too large. Simplify your tool schemas or reduce the number of strict tools."
+    )
+    outcome = ask(refusing(FINE, (has("response_format"), 400, words)), json_schema="on")
+    assert outcome.reply.refused_params == ("response_format",)
+
+
 def test_schema_that_a_model_failed_to_follow_is_left_out() -> None:
     words = error_body("Failed to generate JSON. Please adjust your prompt.", code="json_validate_failed")
     assert ask(refusing(FINE, (has("response_format"), 400, words)), json_schema="on").reply.text == "fine"
