@@ -23,6 +23,7 @@ from core.errors import MootError, ProjectError
 from core.formatting import format_clock, format_cost, format_eta, one_line
 from core.services import guided_path
 from core.services.project_session import ProjectSession
+from core.services.projects import unique_names
 
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
@@ -64,7 +65,7 @@ def project_switcher(page: str) -> ProjectSession | None:
             _report_unknown(requested, "Open or create a project on Home.")
             state.url_read = True
         return None
-    names = _names(paths)  # the browser returns the name, so names must be unique
+    names = unique_names(paths)  # the browser returns the name, so names must be unique
     wanted = state.project
     if wanted not in paths:  # new tab or reload
         last_used = next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
@@ -157,16 +158,6 @@ def _switch_project() -> None:
     with suppress(ProjectError):  # the next script run opens the project again and shows the error
         run_slow(context.workspace().open, path, create=False)
     state.select_project(path)
-
-
-def _names(paths: Sequence[Path]) -> dict[Path, str]:
-    """Return unique project names: the file name, with the folder if several projects have the same name."""
-    names = {}
-    for path in paths:
-        same = [other.parent for other in paths if other.stem == path.stem]
-        folder = path.parent.name if [parent.name for parent in same].count(path.parent.name) == 1 else path.parent
-        names[path] = path.stem if len(same) == 1 else f"{path.stem} ({folder})"
-    return names
 
 
 def navigation(pages: Mapping[str, Sequence[StreamlitPage]], here: StreamlitPage) -> None:

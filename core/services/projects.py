@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,6 +125,16 @@ def _shortened(name: str, limit: int) -> str:
 
 
 # -- lists
+
+
+def unique_names(paths: Sequence[Path]) -> dict[Path, str]:
+    """Return unique names of projects: the file name, with the folder if several projects have the same name."""
+    names = {}
+    for path in paths:
+        same = [other.parent for other in paths if other.stem == path.stem]
+        folder = path.parent.name if [parent.name for parent in same].count(path.parent.name) == 1 else path.parent
+        names[path] = path.stem if len(same) == 1 else f"{path.stem} ({folder})"
+    return names
 
 
 def recent(workspace: Workspace) -> tuple[ListedProject, ...]:

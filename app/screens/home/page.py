@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -191,16 +191,19 @@ def project_list(workspace: Workspace, rows: Sequence[projects.ListedProject], s
         if rows:
             for column, (head, kind) in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
                 column.html(f'<div class="moot-th{kind}">{head}</div>')
-        fold(list(enumerate(rows)), lambda numbered: _project(workspace, *numbered, shown))
+        names = projects.unique_names([row.path for row in rows])
+        fold(list(enumerate(rows)), lambda numbered: _project(workspace, *numbered, names, shown))
     _archived(workspace)
     _bin(workspace)
 
 
-def _project(workspace: Workspace, number: int, row: projects.ListedProject, shown: Path | None) -> None:
+def _project(
+    workspace: Workspace, number: int, row: projects.ListedProject, names: Mapping[Path, str], shown: Path | None
+) -> None:
     with st.container(key=f"recent-{number}"):
         cells = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
         path = escape(str(row.path), quote=True)
-        cells[0].html(f'<div class="moot-cell" title="{path}"><b>{escape(row.name)}</b></div>')
+        cells[0].html(f'<div class="moot-cell" title="{path}"><b>{escape(names[row.path])}</b></div>')
         counts = ("" if count is None else f"{count:,}" for count in (row.documents, row.reviewed))
         opened = format_date(row.opened_at) if row.opened_at else ""
         texts = (*counts, _run_html(row), opened, format_bytes(row.size))
@@ -212,7 +215,7 @@ def _project(workspace: Workspace, number: int, row: projects.ListedProject, sho
             opening = partial(_open, partial(workspace.open, create=False), row.path)
             cells[6].button("Open", key=f"open-recent-{number}", on_click=opening)
         key = f"manage-{number}-{state.home.project_actions}"
-        with cells[7], icon_popover("more_horiz", f"Manage {literal(row.name)}", key):
+        with cells[7], icon_popover("more_horiz", f"Manage {literal(names[row.path])}", key):
             _manage(workspace, row, shown, number)
 
 

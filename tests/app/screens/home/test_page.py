@@ -88,6 +88,17 @@ def test_bundle_becomes_a_project_and_the_page_names_it(workspace: Workspace) ->
     assert "not a Moot bundle" in html(at)
 
 
+def test_projects_with_the_same_name_are_listed_with_their_folders(workspace: Workspace, tmp_path: Path) -> None:
+    for folder in ("mine", "theirs"):
+        (tmp_path / folder).mkdir()
+        workspace.open(tmp_path / folder / "speeches.duckdb")
+    workspace.open(tmp_path / "mine" / "letters.duckdb")
+    shown = html(open_page("home"))
+    assert "<b>letters</b>" in shown
+    assert "<b>speeches (mine)</b>" in shown
+    assert "<b>speeches (theirs)</b>" in shown
+
+
 def test_unreadable_file_is_explained_at_the_upload(workspace: Workspace) -> None:
     sample_projects.ensure_sample(workspace)
     at = open_page("home")
