@@ -90,8 +90,10 @@ def probe_notice(probe: Probe, who: str = "") -> None:
         time = f"The reply in the expected format took {probe.seconds:.1f} s."
         notice("ok", f"{name} {plural(count, 'is', 'are')} ready", time + dropped)
     else:
+        reply = f', "{probe.beginning}",' if probe.beginning else ""
         notice(
             "warn",
             f"{name} {plural(count, 'replies', 'reply')}, but not in the expected format",
-            f"The reply took {probe.seconds:.1f} s. You can start a run; unreadable replies stay unresolved.{dropped}",
+            f"The reply{reply} took {probe.seconds:.1f} s. You can start a run; unreadable replies stay unresolved."
+            f"{dropped}",
         )

@@ -376,7 +376,7 @@ def _proposed_keywords(fields: Fields, label: Label, proposals: label_keywords.K
     if not label_proposals:
         words = "Your texts suggest no further keyword."
         if label.name in proposals.without:
-            words = "It has no keywords, and no word of your texts stands out for it. Type some of its words."
+            words = "This label has no keywords, and no word of your texts stands out for it. Type some of its words."
         line(words, "q")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if len(label_proposals) > 1 and st.button(f"Add these {len(label_proposals)}", key="propose-all"):

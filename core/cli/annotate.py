@@ -359,8 +359,9 @@ def _preflight(opened: Workspace | ProjectSession, settings: RunSettings) -> Non
         if probe.error is not None:
             console.print_message(f"testing {probe.role_model.spec}: {probe.error}")
         elif not probe.in_format:
+            reply = f' It replied "{probe.beginning}".' if probe.beginning else ""
             console.print_message(
-                f"testing {probe.role_model.spec}: the model answers, but not in the expected format."
+                f"testing {probe.role_model.spec}: the model answers, but not in the expected format.{reply}"
             )
         if probe.refused_params:
             console.print_message(

@@ -11,6 +11,7 @@ from core.debate.reading.parse import read
 from core.debate.turns import Reply
 from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
+from core.formatting import one_line
 from core.llm.model_library import ModelLibrary
 from core.llm.probe import BOOK, DOCUMENT, WEATHER
 from core.llm.streaming import ignore_delta
@@ -19,6 +20,7 @@ from core.runs import RoleModel, RunSettings
 PROBE_ATTEMPTS = 3
 PROBE_SECONDS = 45.0
 """Longest wait for a role model, retries included; enough to load most models while a person waits."""
+SHOWN_CHARACTERS = 80
 STOPPING = (Unreachable, Unauthorised, NoSuchModel)
 """Errors that stop a run before it starts. Other errors are recorded, and the run starts."""
 
@@ -33,6 +35,8 @@ class Probe:
     error: ModelError | None = None
     in_format: bool = False
     refused_params: tuple[str, ...] = ()
+    beginning: str = ""
+    """The first characters of the reply, on one line."""
 
     @property
     def stops(self) -> bool:
@@ -75,4 +79,8 @@ async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSetti
             "It may still be loading, or the server hangs.",
         )
     reading = read(reply.text, BOOK, finish_reason=reply.finish_reason)
-    return Probe(role_model, tuple(roles), time.monotonic() - began, error, reading.readable, reply.refused_params)
+    text = one_line(reply.text)
+    beginning = text if len(text) <= SHOWN_CHARACTERS else f"{text[: SHOWN_CHARACTERS - 1]}…"
+    return Probe(
+        role_model, tuple(roles), time.monotonic() - began, error, reading.readable, reply.refused_params, beginning
+    )

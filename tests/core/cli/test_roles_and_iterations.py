@@ -170,7 +170,7 @@ def test_probe_reports_refused_parameters_and_format(folder: Path) -> None:
         server.behave = debating(probe="I love rain.")
         unformatted = annotate(folder, *place, "--model", "a/m", "--limit", "2")
     assert "expected format" not in result.stderr
-    assert "the model answers, but not in the expected format" in unformatted.stderr
+    assert 'the model answers, but not in the expected format. It replied "I love rain.".' in unformatted.stderr
     assert unformatted.json["verdicts"] == 2
     assert ECJ["judge"] in {text for (text,) in rows(folder, "SELECT text FROM replies")}
 

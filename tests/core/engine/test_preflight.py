@@ -39,3 +39,11 @@ def test_unknown_model_stops_the_run_after_one_request() -> None:
     assert probe.roles == ("extractor", "critic", "judge")
     assert probe.stops
     assert len(world.requested) == 1
+
+
+def test_probe_keeps_the_beginning_of_the_reply_on_one_line() -> None:
+    world = World(script=lambda *_: "I love\nrain. " * 30)
+    (probe,) = asyncio.run(probe_role_models(settings("single"), world))
+    assert not probe.in_format
+    assert probe.beginning.startswith("I love rain. I love")
+    assert (len(probe.beginning), probe.beginning[-1]) == (preflight.SHOWN_CHARACTERS, "…")
