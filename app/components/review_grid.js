@@ -215,7 +215,7 @@ function notify(api) {
 }
 
 /**
- * Give a cell its next value.
+ * Give a cell its next value; of a mean between two points, the nearest point.
  *
  * @param {GridApi} api
  * @param {RowNode} node
@@ -223,9 +223,12 @@ function notify(api) {
  */
 function toggle(api, node, field) {
   if (!node.data) return;
-  const values = contextOf(api).values[field];
-  const place = values.indexOf(getValue({ node, data: node.data, column: api.getColumn(field) }));
-  node.setDataValue(field, values[(place + 1) % values.length]);
+  const { kind, values } = contextOf(api);
+  const value = getValue({ node, data: node.data, column: api.getColumn(field) });
+  const place = values[field].indexOf(value);
+  const isMean = kind === "rating" && place < 0 && value !== "?";
+  const next = values[field][(place + 1) % values[field].length];
+  node.setDataValue(field, isMean ? String(Math.round(Number(value))) : next);
 }
 
 /** The number typed last, which a further digit continues. */

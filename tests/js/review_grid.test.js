@@ -82,7 +82,7 @@ test("keys rate the focused dimension, whatever its place", () => {
   const values = { v_a: ["0", "1", "2"], v_b: ["-1", "0", "1"], v_c: Array.from({ length: 11 }, (_, n) => `${n}`) };
   const context = { kind: "rating", fields: Object.keys(values), values };
   /** @type {Record<string, string | number>} */
-  const data = { v_a: "0", v_b: "?", v_c: "5", _text: "", _read_at: 0 };
+  const data = { v_a: "0", v_b: "?", v_c: "5.67", _text: "", _read_at: 0 };
   const node = {
     data,
     setDataValue: (/** @type {string} */ field, /** @type {string} */ value) => {
@@ -92,11 +92,13 @@ test("keys rate the focused dimension, whatever its place", () => {
   const getColumn = (/** @type {string} */ id) => ({ getColId: () => id });
   const api = { getGridOption: () => context, getColumn };
   for (const [id, keys, expected] of [
-    ["v_a", "2", { v_a: "2", v_b: "?", v_c: "5" }],
-    ["v_a", "9", { v_a: "2", v_b: "?", v_c: "5" }],
-    ["_text", "1", { v_a: "2", v_b: "?", v_c: "5" }],
-    ["v_b", "0-", { v_a: "2", v_b: "-1", v_c: "5" }],
-    ["v_b", "-++", { v_a: "2", v_b: "1", v_c: "5" }],
+    ["v_a", "2", { v_a: "2", v_b: "?", v_c: "5.67" }],
+    ["v_a", "9", { v_a: "2", v_b: "?", v_c: "5.67" }],
+    ["_text", "1", { v_a: "2", v_b: "?", v_c: "5.67" }],
+    ["v_b", "0-", { v_a: "2", v_b: "-1", v_c: "5.67" }],
+    ["v_b", "-++", { v_a: "2", v_b: "1", v_c: "5.67" }],
+    ["v_c", " ", { v_a: "2", v_b: "1", v_c: "6" }],
+    ["v_c", " ", { v_a: "2", v_b: "1", v_c: "7" }],
     ["v_c", "10", { v_a: "2", v_b: "1", v_c: "10" }],
     ["v_a", "1", { v_a: "1", v_b: "1", v_c: "10" }],
   ]) {
