@@ -84,7 +84,7 @@ def _numbers(report: AgreementReport, codebook: Codebook, who: Literal["reviewer
     kappa = "Cohen's kappa" if len(report.compared) == 2 else "Fleiss' kappa"
     rows = [
         [
-            codebook.item_title(agreement.item),
+            "All labels" if codebook.kind == "choice" else codebook.item_title(agreement.item),
             f"{agreement.n:,}",
             _observed_html(agreement.observed),
             format_estimate(agreement.kappa, digits=2),

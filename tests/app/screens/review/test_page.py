@@ -408,6 +408,13 @@ def test_agreement_without_reviewers_shows_that_of_the_raters(screen, project, s
     assert app.session_state["review_view"] == "Agreement"
 
 
+def test_agreement_on_a_choice_is_that_on_all_labels(screen, project):
+    codebook = Codebook(kind="choice", labels=(Label(name="Pro", id="p"), Label(name="Contra", id="c")))
+    gold = {f"d{n}": {"ann": {"label": "p"}, "ben": {"label": "pc"[n]}} for n in range(2)}
+    sample_world.annotated(project, codebook, gold, {id: {"label": "p"} for id in gold})
+    assert "<td>All labels</td>" in html(screen("review", review_view="Agreement"))
+
+
 def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     run_id = sample_world.build(project)
     app = screen("review", review_view="Agreement")
