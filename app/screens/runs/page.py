@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import streamlit as st
@@ -149,9 +150,12 @@ def _changed(session: ProjectSession, key: str) -> None:
 
 
 def _change(session: ProjectSession, changes: Mapping[str, RunDetails], done: str = "") -> None:
-    """Change the details of runs. ``done`` describes it for Undo; without it, Undo of an earlier change stays."""
+    """Change the details of runs. ``done`` describes it for Undo; without it, Undo of an earlier change stays.
+
+    So it does if nothing changes, as by the second click of a double click.
+    """
     act = control.change_details(session, changes)
-    if done:
+    if done and act:
         state.runs.undo = (done, act)
 
 
@@ -196,7 +200,7 @@ def _undo_bar(session: ProjectSession) -> None:
     if undo is not None:
         done, act = undo
         line(done, width="content")
-        button("Undo", "runs-undo", _undo, session, act, icon="undo")
+        button("Undo", "runs-undo", state.once, f"undo {act}", partial(_undo, session, act), icon="undo")
 
 
 def _undo(session: ProjectSession, act: int) -> None:

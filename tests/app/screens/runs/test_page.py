@@ -191,6 +191,24 @@ def test_deletion_says_which_batches_could_not_be_cancelled(session):
     assert session.all_runs() == []
 
 
+def test_deletion_of_deleted_runs_can_be_undone(session):
+    run = finished(session)
+    at = open_runs(run.run_id)
+    change_details(session, {run.run_id: run.details.model_copy(update={"status": "deleted"})})  # by the first click
+    at = button(at, "Delete")
+    assert session.all_runs() == []
+    button(at, "Undo")
+    assert [row.run_id for row in session.all_runs()] == [run.run_id]
+
+
+def test_double_click_undoes_a_deletion_once(session, monkeypatch):
+    at = button(open_runs(finished(session).run_id), "Delete")
+    undo = Mock()
+    monkeypatch.setattr(control, "undo_details", undo)
+    button(button(at, "Undo"), "Undo")
+    undo.assert_called_once()
+
+
 def test_deletion_can_be_undone_after_another_run_was_changed(session):
     run, other = finished(session), finished(session, protocol="single")
     at = button(open_runs(run.run_id), "Delete")
