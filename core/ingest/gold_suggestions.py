@@ -63,10 +63,12 @@ _RATER_FIRST = re.compile(
 _BY_SUFFIX = re.compile(r"(?P<label>.+)[ _.@-](?P<rater>[^ _.@-]+)")
 _BY_PREFIX = re.compile(r"(?P<rater>[^ _.@-]+)[ _.@-](?P<label>.+)")
 _NO_PERSON = re.compile(
-    r"\d+|id|text|name|code|raw|clean\w*|old|new|orig\w*|pre|post|before|after|true|gold|final|consensus|majority|agreed",
+    r"\w?\d+|id|text|name|code|num|int|str|score|raw|noisy|clean\w*|old|new|orig\w*|pre|post|before|after|true|gold|"
+    r"(round|wave|level|version)\d*|initial|final|(un)?corrected|revised|fixed|consensus|majority|agreed|auto\w*|manual|"
+    r"main|sub|primary|secondary|overall|fine|coarse|title|headline|body|train|test|\w*bert\w*|vader|textblob|svm",
     re.IGNORECASE,
 )
-"""Parts of the names of label columns that state which version of the label it is, or its form."""
+"""Parts of the names of label columns that state a version of the label, its form, a part of the text or a model."""
 _NAME_OF = re.compile(r"[ _.-](?:text|name)$", re.IGNORECASE)
 """End of the names of columns with the names of the numbers in another column: ``label_text`` beside ``label``."""
 _PERSON_SUFFIX = re.compile(r"_r\d+$")
@@ -393,8 +395,10 @@ def _choices(columns: _Candidates) -> _Suggestion | None:
     label_of = {source.column: source.label for source in _by_rater(few)}
     own_names = {name: _PERSON_SUFFIX.sub("", label_of.get(name, name)) for name in few}
     named = [name for name, own_name in own_names.items() if _CHOICES.search(own_name.casefold())]
-    for name in named[:1] or few:
-        by_person = _by_person({column: columns.cells[column] for column in few}, name)
+    one_by_label = {match["label"]: match[0] for match in filter(None, map(_BY_SUFFIX.fullmatch, few))}
+    cells = {column: columns.cells[column] for column in few if column not in label_of}
+    for name in filter(cells.get, named[:1] or one_by_label.values()):
+        by_person = _by_person(cells, name)
         if suggestion := _same_labels({column: columns.cells[column] for column in by_person}, "choice"):
             return suggestion
     nameless = [name for name in few if _NAMELESS.fullmatch(name)]
@@ -473,12 +477,12 @@ def _by_person(cells: Mapping[str, Sequence[Any]], first: str) -> list[str]:
     columns do not agree: ``sentiment_food`` and ``sentiment_room`` are the labels of two questions.
     """
     for form in (_BY_SUFFIX, _BY_PREFIX):
-        names = [match for column in cells if (match := form.fullmatch(column))]
-        label = next((match["label"] for match in names if match[0] == first), "")
-        alike = {match[0]: match["rater"] for match in names if match["label"] == label}
-        if len(alike) < 2 or not _CHOICES.search(label.casefold()):
+        of_first = form.fullmatch(first)
+        if of_first is None or not _CHOICES.search(of_first["label"].casefold()):
             continue
-        if any(_NO_PERSON.fullmatch(rater) or is_predicted(rater) for rater in alike.values()):
+        names = filter(None, map(form.fullmatch, cells))
+        alike = {match[0]: match["rater"] for match in names if match["label"] == of_first["label"]}
+        if len(alike) < 2 or any(_NO_PERSON.fullmatch(rater) or is_predicted(rater) for rater in alike.values()):
             continue
         if all(_agree(cells[first], cells[column]) for column in alike):
             return list(alike)

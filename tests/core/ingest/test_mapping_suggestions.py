@@ -565,6 +565,9 @@ def test_lists_in_columns_named_like_raters_are_suggested() -> None:
         ("Anna stance,Ben stance", *["Anna stance,Ben stance"] * 2),
         ("stance_mueller,stance_gpt4", "stance_mueller", ""),  # labels of a model
         ("stance_raw,stance_clean", "stance_raw", ""),  # two versions of the same labels
+        ("stance_v1,stance_v2", "stance_v1", ""),
+        ("stance_vader,stance_textblob", "stance_vader", ""),
+        ("stance_title,stance_body", "stance_title", ""),
         ("mood_mueller,mood_schmidt", "mood_mueller", ""),  # not called like labels
         ("stance_mueller,note_schmidt", "stance_mueller", ""),
     ],
@@ -580,6 +583,14 @@ def test_choices_in_columns_named_like_a_label_and_a_person_are_suggested(
         gold = suggest_mapping(data, codebook).gold
         assert ",".join(source.column for source in gold) == expected
         assert all(source.rater == (source.column if len(gold) > 1 else GOLD_RATER) for source in gold)
+
+
+@each_row("others", ["", ",x_label,y_label"])
+def test_names_of_numbered_raters_do_not_depend_on_other_columns(others: str) -> None:
+    rows = [f"A text with the number {n}" + f",{('good', 'bad', 'mixed')[n % 3]}" * 4 for n in range(60)]
+    data = table("\n".join(("text,coder1_label,coder2_label" + (others or ",note,remark"), *rows)))
+    raters = [source.rater for source in suggest_mapping(data).gold]
+    assert raters == ["coder1", "coder2"]
 
 
 def test_choices_about_two_questions_are_not_by_two_people() -> None:
