@@ -51,8 +51,8 @@ _THROTTLED = re.compile(r"throttl|too many (tokens|requests), please wait|error-
 """Words of Bedrock and DashScope for a rate limit, which other servers use for other errors, or statuses of others."""
 _FILTER = re.compile(
     r"content[ _]filter|content_policy|content policy|safety system|content management policy|responsible_?ai|"
-    r"violates? (our )?usage (guidelines|polic)|input was flagged|flagged (as|for)\b|\b(bio|cyber)_policy|moderation|"
-    r"inappropriate content|敏感内容",
+    r"violates? (our )?usage (guidelines|polic)|input was flagged|flagged (as|for (potential|possibl))|"
+    r"\b(bio|cyber)_policy|moderation|inappropriate content|敏感内容",
     re.IGNORECASE,
 )
 _KEY = re.compile(

@@ -526,6 +526,7 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (429, [error_body("Your prepayment credits are depleted.", status="RESOURCE_EXHAUSTED")], errors.QuotaSpent),
         (400, error_body("This request has been flagged for potentially high-risk cyber activity.", code="cyber_policy"), errors.Refused),  # OpenAI
         (400, {"type": "error", "error": {"type": "invalid_request_error", "message": "It appears to violate our Usage Policy."}}, errors.Refused),  # Claude
+        (403, error_body("Your account has been flagged for unusual activity."), errors.Unauthorised),
         (429, error_body("Rate limit reached on tokens per day (TPD). Please try again in 1m26.4s."), errors.RateLimited),
         (429, error_body("余额不足或无可用资源包,请充值。", code="1113"), errors.QuotaSpent),
         (400, error_body("Output blocked by content filtering policy", type="invalid_request_error"), errors.Refused),  # Claude
