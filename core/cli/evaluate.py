@@ -87,7 +87,7 @@ def evaluate_command(
     from core.services.evaluation.report import full_report, role_models, save_html_report
 
     with console.open_session(project) as session:
-        rows = [console.known_run(session, run) for run in runs] if runs else session.all_runs()
+        rows = [console.known_run(session, run) for run in dict.fromkeys(runs)] if runs else session.all_runs()
         annotator = check_annotator(session, rows, annotator)
         for option, is_given in (("--html", page is not None), ("--errors", errors)):
             if is_given and annotator != VERDICT:

@@ -129,6 +129,12 @@ def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
     assert (folder / "set" / "README.md").is_file()
 
 
+def test_evaluates_a_run_once_that_is_named_twice(folder: Path) -> None:
+    annotate(folder, "--gold-same-names")
+    reports = moot("evaluate", "--project", folder / "p.duckdb", "--run", "r0001", "--run", "r0001", "--json").json
+    assert [report["run_id"] for report in reports["runs"]] == ["r0001"]
+
+
 def test_compare_prints_scores_of_each_run_on_the_common_documents(folder: Path) -> None:
     annotate(folder, "--gold-same-names")
     annotate(folder, "--gold-same-names", "--protocol", "single", "--limit", "3")
