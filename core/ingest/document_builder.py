@@ -161,7 +161,7 @@ class _DocumentBuilder:
         self._doubtful: set[tuple[str, str]] = set()
         """The rater and id of documents with a value of the rater that is not understood."""
         self._rejected = list(table.rejected)
-        self._duplicate_texts = self._empty_texts = self._merged = 0
+        self._duplicate_texts = self._empty_texts = self._merged = self._contradictions = 0
 
     def has_text(self, row: int) -> bool:
         """Return True if a row has a text."""
@@ -236,12 +236,14 @@ class _DocumentBuilder:
         """Add the gold of a row to a document. Return True if the row is part of the document, else nothing is added.
 
         A row is part of the document if it is the first one of a rater, if it lists labels, which are united, also in
-        the columns of the file, or if it has gold for other labels and contradicts none.
+        the columns of the file, or if it has gold for other labels and contradicts none. The first row of a rater can
+        contradict gold by the rater of a column: the earlier value counts.
         """
         # changed in place, as copying the values of all earlier raters would be quadratic
         earlier, source = cast("dict[str, dict[str, Value]]", document.gold), cast("dict[str, Any]", document.source)
         gold, doubtful = self._gold.read(row)
-        merged = {rater: {**earlier.get(rater, {}), **values} for rater, values in gold.items()}
+        merged = {rater: {**values, **earlier.get(rater, {})} for rater, values in gold.items()}
+        contradictions = sum(merged[rater][item] != values[item] for rater, values in gold.items() for item in values)
         if self._unites_lists:
             self._doubtful.update((rater, document.id) for rater in doubtful)
             for rater in {**gold, **dict.fromkeys(doubtful)}:
@@ -257,9 +259,10 @@ class _DocumentBuilder:
                     listed_before = split_list(source[column], self._label_index)
                     source[column] = "|".join(dict.fromkeys([*listed_before, *names]))
         elif not is_first:
-            contradicts = any(values != values | earlier.get(rater, {}) for rater, values in merged.items())
-            if self._raters or contradicts or all(earlier.get(rater) == values for rater, values in merged.items()):
+            if self._raters or contradictions or all(earlier.get(rater) == values for rater, values in merged.items()):
                 return False
+        else:
+            self._contradictions += contradictions
         earlier.update(merged)
         for rater in [rater for rater, values in merged.items() if not values]:
             del earlier[rater]
@@ -291,6 +294,10 @@ class _DocumentBuilder:
         if self._gold.rejected:
             count = format_count(self._gold.rejected, "rejected assignment")
             notes.append(f"No gold was read from {count} (Mechanical Turk).")
+        if self._contradictions:
+            values = format_count(self._contradictions, "gold value")
+            differ = plural(self._contradictions, "differs", "differ")
+            notes.append(f"{values} of a column with a rater {differ} between rows of one document: the first counts.")
         if unread := self._unread_orders():
             notes.append(
                 f"{format_count(len(unread), 'cell')} of '{self._mapping.order}' {plural(len(unread), 'is', 'are')} "

@@ -275,6 +275,19 @@ def test_rows_with_gold_for_other_labels_are_united_unless_they_contradict() -> 
     assert (by_text.kept, by_text.merged, [row.line for row in by_text.rejected]) == (3, 1, [5, 7])
 
 
+def test_first_value_of_a_named_rater_counts_in_rows_of_several_raters() -> None:
+    data = "id,text,who,Price,Final\n1,a,ann,1,0\n1,a,ben,0,1\n2,b,ann,1,1\n2,b,ben,1,1\n"
+    built = build(
+        data, ASPECTS, id="id", rater="who", gold=(GoldSource("Price"), GoldSource("Final", "label", "Price", "eve"))
+    )
+    assert [document.gold for document in built.documents] == [
+        {"ann": {PRICE: True}, "ben": {PRICE: False}, "eve": {PRICE: False}},
+        {"ann": {PRICE: True}, "ben": {PRICE: True}, "eve": {PRICE: True}},
+    ]
+    (note,) = built.notes
+    assert note.startswith("1 gold value of a column with a rater differs")
+
+
 def test_rows_without_text_give_neither_labels_nor_doubt_about_ids() -> None:
     data = table("id,text,topic\n1,abc,x\n2,def,y\n3,ghi,x\n,,\n,,4\n")
     mapping = suggest_mapping(data)
