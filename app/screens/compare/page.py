@@ -123,7 +123,8 @@ def _baselines(selected: Sequence[RunRow]) -> None:
     if len({*baselines}) == 1:
         line(baselines[0] and f"All runs: {baselines[0]}")
     else:
-        line("; ".join(f"{run.title}: {models}" for run, models in zip(selected, baselines, strict=True) if models))
+        pairs = zip(selected, baselines, strict=True)
+        line("; ".join(f"{run.title}: {models}" for run, models in pairs if models not in run.title))
 
 
 def _margin() -> float | None:
