@@ -355,7 +355,7 @@ def with_defaults(
 def _with_reasoning(models: ModelLibrary, role_model: RoleModel) -> RoleModel:
     """Return the role model with a default output limit of at least ``LONG_MAX_TOKENS`` if it reasons."""
     sampling = role_model.sampling
-    if sampling.reasoning_effort is None and not models.reasons(role_model):
+    if sampling.reasoning_effort in (None, "none") and not models.reasons(role_model):
         return role_model
     limit = max(sampling.default_limit, LONG_MAX_TOKENS)
     return role_model.model_copy(update={"sampling": sampling.model_copy(update={"default_limit": limit})})

@@ -45,6 +45,7 @@ def test_builtin_model_has_no_pace_after_the_first_run(session: ProjectSession) 
         ("gpt-4.1-mini", Sampling(), 2048),
         ("o4-mini", Sampling(), 8192),
         ("gpt-4.1-mini", Sampling(reasoning_effort="low"), 8192),
+        ("gpt-4.1-mini", Sampling(reasoning_effort="none"), 2048),
         ("o4-mini", Sampling(max_tokens=64), 64),
     ],
 )
