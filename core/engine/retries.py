@@ -26,7 +26,7 @@ RATE_LIMIT_WAITS = (0.5, 2.0, 8.0, 20.0, 30.0)
 """Seconds to wait after each HTTP 429 that states no wait: together a minute, the period of most rate limits."""
 
 STATED_WAITS = 3
-"""Attempts after which a wait that a server states no longer counts if it is shorter: Azure may state 20 ms."""
+"""HTTP 429 after which a wait that a server states no longer counts if it is shorter: Azure may state 20 ms."""
 
 
 async def with_retries(
@@ -43,17 +43,18 @@ async def with_retries(
     the kind of the error and the seconds. ``sleep`` is used in place of ``asyncio.sleep``. Raises the last error
     unchanged, also if the next attempt would begin more than ``seconds`` after the first one.
     """
-    number, silent, end = 1, 0, time.monotonic() + seconds
+    number, silent, limited, end = 1, 0, 0, time.monotonic() + seconds
     while True:
         try:
             return await attempt()
         except ModelError as error:
             silent += isinstance(error, EmptyReply | TimedOut)
+            limited += isinstance(error, RateLimited)
             if not error.retryable or number >= attempts or silent >= SILENT_ATTEMPTS:
                 raise
             stated = error.retry_after
-            if isinstance(error, RateLimited) and (stated is None or number > STATED_WAITS):
-                stated = max(stated or 0.0, RATE_LIMIT_WAITS[min(number, len(RATE_LIMIT_WAITS)) - 1])
+            if isinstance(error, RateLimited) and (stated is None or limited > STATED_WAITS):
+                stated = max(stated or 0.0, RATE_LIMIT_WAITS[min(limited, len(RATE_LIMIT_WAITS)) - 1])
             wait = _backoff(number) if stated is None else stated + _backoff(number) / 4
             if time.monotonic() + wait > end:
                 raise

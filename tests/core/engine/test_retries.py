@@ -40,6 +40,23 @@ def test_stated_wait_is_kept_until_it_proves_too_short(seconds: float, monkeypat
     assert sum(waits) >= 50
 
 
+@pytest.mark.parametrize("stated", [None, 0.02])
+def test_other_errors_do_not_lengthen_the_wait_after_a_rate_limit(stated: float | None) -> None:
+    failures = iter([*[CutStream("cut")] * 3, RateLimited("slow down", retry_after=stated)])
+    waits: list[float] = []
+
+    async def attempt() -> str:
+        for failure in failures:
+            raise failure
+        return "reply"
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    assert asyncio.run(retries.with_retries(attempt, sleep=sleep)) == "reply"
+    assert waits[-1] <= 2, "the wait after a first rate limit, and jitter"
+
+
 def test_stated_wait_that_is_long_enough_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     waits = failed_attempts(monkeypatch, RateLimited("slow down", retry_after=40.0))
     assert all(40 <= wait <= 45 for wait in waits)
