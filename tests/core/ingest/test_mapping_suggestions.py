@@ -563,6 +563,8 @@ def test_lists_in_columns_named_like_raters_are_suggested() -> None:
     [
         ("stance_mueller,stance_schmidt", *["stance_mueller,stance_schmidt"] * 2),
         ("Anna stance,Ben stance", *["Anna stance,Ben stance"] * 2),
+        ("stance_robert,stance_roberta", *["stance_robert,stance_roberta"] * 2),
+        ("stance_bert,stance_distilbert", "stance_bert", ""),
         ("stance_mueller,stance_gpt4", "stance_mueller", ""),  # labels of a model
         ("stance_raw,stance_clean", "stance_raw", ""),  # two versions of the same labels
         ("stance_v1,stance_v2", "stance_v1", ""),
