@@ -65,7 +65,8 @@ _BY_PREFIX = re.compile(r"(?P<rater>[^ _.@-]+)[ _.@-](?P<label>.+)")
 _NO_PERSON = re.compile(
     r"\w?\d+|id|text|name|code|num|int|str|score|raw|noisy|clean\w*|old|new|orig\w*|pre|post|before|after|true|gold|"
     r"(round|wave|level|version)\d*|initial|final|(un)?corrected|revised|fixed|consensus|majority|agreed|auto\w*|manual|"
-    r"main|sub|primary|secondary|overall|fine|coarse|title|headline|body|train|test|(distil|fin|m)?bert|deberta|vader|textblob|svm",
+    r"main|sub|primary|secondary|overall|fine|coarse|title|headline|body|train|test|"
+    r"(distil|fin|m)?bert|deberta|vader|textblob|svm",
     re.IGNORECASE,
 )
 """Parts of the names of label columns that state a version of the label, its form, a part of the text or a model."""

@@ -267,7 +267,7 @@ class ModelLibrary:
         return self.cost(role_model, usage)
 
     def cost(self, role_model: RoleModel, usage: Usage, stated_usd: float | None = None) -> float | None:
-        """Return the price of these tokens in dollars, None if unknown; ``stated_usd`` is what the server says."""
+        """Return the price of these tokens in dollars, None if unknown; ``stated_usd`` is the server's."""
         billed = self.billed_model(role_model)
         return self.prices.cost(self.connection_of(billed), billed.model, usage, stated_usd)
 

@@ -78,7 +78,7 @@ class Prices:
         return None if (connection.base_url, model) in self.passed_on else list_price(connection, model)
 
     def cost(self, connection: Connection, model: str, usage: Usage, stated_usd: float | None = None) -> float | None:
-        """Return the price of these tokens in dollars, None if unknown; ``stated_usd`` is what the server says."""
+        """Return the price of these tokens in dollars, None if unknown; ``stated_usd`` is the server's."""
         if stated_usd is not None and self.user_price(connection, model) is None:
             return stated_usd
         price = self.price(connection, model)
