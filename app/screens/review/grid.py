@@ -45,7 +45,7 @@ _KEYS = {
     "choice": "Space or 1 to 9 changes the label",
     "multilabel": "Space or 1 to 9 changes a label",
 }
-"""What keys do in the grid, by the kind of the codebook."""
+"""Words for the keys of the grid, by the kind of the codebook."""
 
 
 def grid_view(
