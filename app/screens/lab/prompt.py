@@ -117,7 +117,8 @@ def _draft_choice(session: ProjectSession, stored: TemplateStatus) -> None:
         state.lab.own_texts = {name: text for name, text in state.lab.own_texts.items() if name != slot.name}
         state.lab.replace_editor_text()
 
-    differences = partial(codebook_versions.text_difference, stored.text, own, "lab-draft-diff") if own else None
+    show = codebook_versions.text_difference
+    differences = partial(show, stored.text, own, "lab-draft-diff") if own is not None else None
     codebook_versions.choice_of_drafts(
         "prompt",
         differences,

@@ -107,7 +107,9 @@ def _draft_choice(session: ProjectSession) -> None:
         state.personas.draft.choose()
         state.data.clear_uploaders()  # a file that was refused before the choice
 
-    differences = partial(text_difference, dump_yaml(stored), dump_yaml(own), "personas-diff") if own else None
+    differences = (
+        partial(text_difference, dump_yaml(stored), dump_yaml(own), "personas-diff") if own is not None else None
+    )
     choice_of_drafts("panel", differences, use_other=partial(choose, None), keep_own=partial(choose, own))
 
 

@@ -207,6 +207,17 @@ def test_prompt_that_another_tab_wrote_is_not_saved_before_the_user_chooses(fill
     assert prompt_templates.versions(filled, slot)[-1].text == f"{shipped.text}\nOther tab."
 
 
+def test_emptied_prompt_of_a_tab_can_be_dropped_for_that_of_another_tab(filled: ProjectSession) -> None:
+    slot = judge_slot()
+    shipped = prompt_templates.template_status(filled, slot).base
+    prompt_templates.save_draft(filled, slot, "", shipped)
+    at = lab(lab_subject=slot.name)
+    prompt_templates.save_draft(filled, slot, f"{shipped.text}\nOther tab.", shipped)
+    at.run()
+    at.button(key="draft-use-other").click().run()
+    assert "The prompt was changed in another tab" not in html(at)
+
+
 def test_score_of_a_version_keeps_its_name_when_the_draft_has_another_label_type(filled: ProjectSession) -> None:
     at = open_page("lab")
     at.text_area(key=f"lab-label-description-{BOOK.labels[0].id}").set_value("Dirt of any kind.").run()
