@@ -73,7 +73,7 @@ class Value(Generic[T]):
         self.set(value)
 
     def get(self) -> T:
-        """Return the value, if it is not an attribute of ``state``."""
+        """Return the value, also of an instance that is not an attribute of a class."""
         return cast(T, st.session_state.get(self.key, self._default))
 
     def set(self, value: T) -> None:
@@ -105,7 +105,8 @@ class TabDraft(Generic[T]):
 
     def own(self, stored: T) -> T | None:
         """Return the draft of this tab if another tab has changed the stored one since, otherwise None."""
-        own = self._own.get() or self._seen.get()
+        own = self._own.get()
+        own = self._seen.get() if own is None else own
         return None if own == stored else own
 
     def show(self, stored: T) -> T | None:

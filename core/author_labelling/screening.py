@@ -112,7 +112,7 @@ def exclusion(text: str, earlier: Container[str] = (), before: Iterable[Conversa
 
 
 def screened(submission: Submission, earlier: Container[str]) -> Submission:
-    """Return a masked text with the rule that excludes it, and then without any words; unchanged if no rule does."""
+    """Return a masked text as it is stored: if a rule excludes it, with the rule and without its words."""
     rule = exclusion(submission.text, earlier, submission.before)
     return replace(submission, text="", before=(), excluded=rule) if rule else submission
 

@@ -28,8 +28,11 @@ MIN_DOCUMENTS = 2
 """Documents that a proposed word must occur in; a word of one text says little about the others."""
 MIN_SHARE = 0.5
 """Share of a word's clauses that must have another word of the label, as the lower end of a 95% interval."""
-MIN_PART, MIN_REST = 4, 3
-"""Characters of a keyword that is looked for in compounds, and of their rest, which is more than an ending."""
+MIN_START, MIN_END, MIN_REST = 4, 6, 3
+"""Characters of a keyword at the start and at the end of compounds, and of their rest, which is more than an ending.
+
+Short words end many others: German "essen" is food, but "vergessen" is to forget.
+"""
 MAX_PROPOSALS = 12
 """Most proposals for a label."""
 _FOREIGN = WORDS["foreign_words"] | WORDS["foreign_homographs"]
@@ -136,6 +139,7 @@ def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Candi
 
 def _labels_of_parts(lexicon: Lexicon, word: str) -> set[int]:
     """Return the labels with a keyword or name that the word begins or ends with."""
-    ends = {part for cut in range(MIN_PART, len(word) - MIN_REST + 1) for part in (word[:cut], word[-cut:])}
-    terms = (term for part in ends for term in lexicon.index.get(part, ()))
+    lengths = range(MIN_START, len(word) - MIN_REST + 1)
+    parts = {*(word[:length] for length in lengths), *(word[-length:] for length in lengths if length >= MIN_END)}
+    terms = (term for part in parts for term in lexicon.index.get(part, ()))
     return {term.label for term in terms if term.listed and len(term.pattern) == 1 and term.label >= 0}

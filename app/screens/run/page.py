@@ -201,8 +201,9 @@ def _budget_notice(run: RunRow, unfinished: int, at: str) -> None:
     expected = spent / run.ended * unfinished if run.ended else None
     cost = f" The other {unfinished:,} will cost about {format_money(expected)} at this rate." if expected else ""
     paused = f"Paused at {format_money(spent)} of {format_money(run.budget_usd)}"
-    left = format_money(max(0.0, (run.budget_usd or 0.0) - spent))
-    notice("warn", paused, f"{at} done. The remaining {left} may not cover another call.{cost}")
+    left = (run.budget_usd or 0.0) - spent
+    rest = f"The remaining {format_money(left)} may not cover another call." if left > 0 else "The budget is spent."
+    notice("warn", paused, f"{at} done. {rest}{cost}")
 
 
 def _stop_notice(session: ProjectSession, overview: RunOverview) -> None:

@@ -150,9 +150,9 @@ def _changed(session: ProjectSession, key: str) -> None:
 
 
 def _change(session: ProjectSession, changes: Mapping[str, RunDetails], done: str = "") -> None:
-    """Change the details of runs. ``done`` describes it for Undo; without it, Undo of an earlier change stays.
+    """Change the details of runs. ``done`` describes the change for Undo.
 
-    So it does if nothing changes, as by the second click of a double click.
+    Undo of an earlier change stays without it, and if nothing changes: a second click deletes what is deleted already.
     """
     act = control.change_details(session, changes)
     if done and act:

@@ -88,7 +88,8 @@ class ReviewPlan:
         return 1.0 if self.claim == "error" else usual
 
 
-_PLAN, _NAME = TypeAdapter(ReviewPlan), "the plan of a review"
+_PLAN = TypeAdapter(ReviewPlan)
+_TITLE = "the plan of a review"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +139,10 @@ def current_plan(session: ProjectSession, run: RunRow) -> ReviewPlan | None:
     stored, codebook = session.store.settings.get(_setting(run)), run.settings.codebook
     if not stored:
         return None
-    plan = validated(_PLAN, stored, _NAME)
+    plan = validated(_PLAN, stored, _TITLE)
     is_on_label = plan.claim in ("share", "f1")
     if is_on_label and (codebook.kind == "rating" or plan.label not in {label.id for label in codebook.labels}):
-        raise changed_outside(_NAME)
+        raise changed_outside(_TITLE)
     return plan
 
 

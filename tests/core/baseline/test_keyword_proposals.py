@@ -61,6 +61,12 @@ def test_compound_with_a_keyword_is_proposed_in_texts_that_are_not_in_english() 
     assert propose_keywords(book, ["The windfall is not for us.", "A windfall is a gift."]) == ()
 
 
+def test_word_that_only_ends_with_a_short_keyword_is_no_compound() -> None:
+    book = Codebook(labels=(Label(name="Food", keywords=("Essen",)),))
+    texts = ["Wir vergessen nicht das Interessen der Leute.", "Die Essenszeit ist nicht angemessen."] * 2
+    assert words(propose_keywords(book, texts)) == ["Essenszeit"]
+
+
 def test_word_that_also_occurs_elsewhere_is_not_proposed() -> None:
     assert "plumage" not in words(propose_keywords(BOOK, [*TEXTS, *["The plumage of a hat."] * 3]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from dataclasses import replace
@@ -28,6 +29,7 @@ from core.services.runs import control, cost_estimate, planning
 from core.store.runs import set_state
 from tests.app.studio import button, html, open_page
 from tests.core.services.sessions import BOOK, TEXTS, fill, queue_runs, until
+from tests.core.store.helpers import make_reply
 from tests.servers.scripted import Scripted, reply_with
 
 HOSTILE = "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png)"
@@ -438,6 +440,16 @@ def finished(shown: str) -> int:
     match = re.search(r'role="progressbar" aria-valuenow="(\d+)"', shown)
     assert match is not None
     return int(match[1])
+
+
+def test_nothing_remains_of_a_budget_that_is_spent(session: ProjectSession) -> None:
+    fill(session)
+    (run,) = queue_runs(session, planning.Plan(budget_usd=0.4))
+    asyncio.run(session.project.replies.commit(make_reply("k", cost=0.5, run_id=run.run_id)))
+    put_paused(session, run.run_id, "budget", "the budget of $0.40 is spent")
+    shown = html(open_page("run"))
+    assert "Paused at $0.50 of $0.40" in shown
+    assert "The budget is spent." in shown
 
 
 def test_spent_budget_is_raised(session: ProjectSession) -> None:
