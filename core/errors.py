@@ -259,6 +259,6 @@ class EmptyReply(ModelError, retryable=True):
     """The reply is empty."""
 
     advice = (
-        "Try another model or other sampling settings, or start the server with more context: LM Studio replies with "
-        "nothing to a prompt that is too long."
+        "Try another model or other sampling settings. Some servers reply with nothing to a prompt that is too long: "
+        "start them with more context."
     )
