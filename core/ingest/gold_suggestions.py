@@ -397,10 +397,10 @@ def _choices(columns: _Candidates) -> _Suggestion | None:
     own_names = {name: _PERSON_SUFFIX.sub("", label_of.get(name, name)) for name in few}
     named = [name for name, own_name in own_names.items() if _CHOICES.search(own_name.casefold())]
     one_by_label = {match["label"]: match[0] for match in filter(None, map(_BY_SUFFIX.fullmatch, few))}
-    cells = {column: columns.cells[column] for column in few if column not in label_of}
-    for name in filter(cells.get, named[:1] or one_by_label.values()):
-        by_person = _by_person(cells, name)
-        if suggestion := _same_labels({column: columns.cells[column] for column in by_person}, "choice"):
+    others = {name: columns.cells[name] for name in few if name not in label_of}
+    for first in named[:1] or one_by_label.values():
+        by_person = {name: others[name] for name in _by_person(others, first)} if first in others else {}
+        if suggestion := _same_labels(by_person, "choice"):
             return suggestion
     nameless = [name for name in few if _NAMELESS.fullmatch(name)]
     recurring = [name for name in nameless if len({*map(as_text, columns.cells[name])}) <= len(columns.cells[name]) / 2]
@@ -494,10 +494,12 @@ def _agree(first: Sequence[Any], second: Sequence[Any]) -> bool:
     """Return True for the labels of two people: their Cohen's kappa is at least ``_MIN_KAPPA``."""
     filled = [pair for pair in zip(first, second, strict=True) if not any(map(is_blank, pair))]
     pairs = [(normalise(as_text(one)), normalise(as_text(other))) for one, other in filled]
-    by_first, by_second = (Counter(labels) for labels in zip(*pairs, strict=True)) if pairs else (Counter(), Counter())
-    observed = sum(one == other for one, other in pairs) / max(len(pairs), 1)
-    expected = sum(by_first[label] * by_second[label] for label in by_first) / max(len(pairs), 1) ** 2
-    return bool(pairs) and observed - expected >= _MIN_KAPPA * (1 - expected)
+    if not pairs:
+        return False
+    by_first, by_second = (Counter(labels) for labels in zip(*pairs, strict=True))
+    observed = sum(one == other for one, other in pairs) / len(pairs)
+    expected = sum(by_first[label] * by_second[label] for label in by_first) / len(pairs) ** 2
+    return observed - expected >= _MIN_KAPPA * (1 - expected)
 
 
 def columns_by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
