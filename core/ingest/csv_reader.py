@@ -77,7 +77,6 @@ SAMPLED_LINES = 10_000
 """Most lines with a quote whose cells are compared."""
 SAMPLED_ROWS = 200
 """Most rows that are compared with the first line."""
-LINE_BREAKS = "Some cells have line breaks: the number of a row in messages is that of its first line in the file."
 UNQUOTED = "Cells are not in quotes: all quotes are part of the texts."
 SWALLOWED_LINES = 20
 """Lines that an unclosed quote may take in; more than these, and more than the lines before it, stop the import."""
@@ -387,14 +386,13 @@ def _as_wide_as(rows: list[list[str]], header: list[str], dialect: Dialect) -> l
 def _read_rows(
     lines: LineReader, reader: Iterator[list[str]], header: list[str], max_rows: int | None, delimiter: str
 ) -> tuple[RowLog[list[str]], tuple[str, ...]]:
-    """Return the rows, and notes on a quote that is never closed and on cells with line breaks.
+    """Return the rows, and a note on a quote that is never closed.
 
     With the ``delimiter`` of a file with quotes by RFC 4180, stray quotes are kept.
     """
     width = len(header)
     rows: RowLog[list[str]] = RowLog()
     notes: tuple[str, ...] = ()
-    has_line_breaks = False
     while not notes and (max_rows is None or rows.read < max_rows):
         start = lines.number + 1
         lines.begin()
@@ -417,7 +415,6 @@ def _read_rows(
             rows.reject(start, "a quote that is never closed", first)
             lines.unread(below)
             continue
-        has_line_breaks |= lines.number > start and not lines.ended
         if len(row) == width and (width > 1 or lines.text.strip()):
             if row[-1] == header[-1] and is_repeated_header(row, header):
                 rows.reject(start, REPEATED_HEADER, lines.text)
@@ -428,7 +425,7 @@ def _read_rows(
         elif lines.text.strip():  # a blank line is not a row
             reason = f"{format_count(len(row), 'field')}, expected {width}"
             rows.reject(start, f"{reason}, with a quote that is never closed" if notes else reason, lines.text)
-    return rows, (*notes, LINE_BREAKS) if has_line_breaks else notes
+    return rows, notes
 
 
 def _takes_in_rows(text: str, delimiter: str, width: int) -> bool:

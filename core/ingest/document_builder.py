@@ -304,9 +304,8 @@ class _DocumentBuilder:
                 f"neither a number nor an ISO date, such as '{clip(as_text(unread[0]), 80)}': these rows come last in "
                 "their group."
             )
-        names_rows = bool(self._rejected or unknown)
-        if names_rows and self._mapping.id is None and self._table.line_numbers != self._table.row_numbers:
-            notes.append(ROW_NUMBERS)
+        if self._rejected or unknown:
+            notes += self._note_row_numbers()
         documents = self._with_own_groups()
         if self._mapping.group is not None:
             documents = list(_with_neighbours(list(_in_order(documents)), self._mapping.neighbours))
@@ -321,6 +320,13 @@ class _DocumentBuilder:
             unknown_gold=unknown,
             notes=tuple(notes),
         )
+
+    def _note_row_numbers(self) -> Iterator[str]:
+        """Yield what the numbers of rows in messages mean, if they are neither the ids nor all as far from them."""
+        has_own_ids = self._mapping.id is not None
+        distances = {line - row for line, row in zip(self._table.line_numbers, self._table.row_numbers, strict=True)}
+        if len(distances) > 1 or (distances != {0} and not has_own_ids):
+            yield FIRST_LINES if has_own_ids else f"{FIRST_LINES} {ROW_IDS}"
 
     def _unread_orders(self) -> list[Any]:
         if self._mapping.order is None:
@@ -432,8 +438,8 @@ def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Docu
         yield document
 
 
-ROW_NUMBERS = "Messages give the number of the line or row in the file. Ids count only the rows with data."
-"""The note for documents whose ids are row numbers, if there are messages on rows."""
+FIRST_LINES = "Messages give the number of a row's first line in the file, or of its row in the sheet."
+ROW_IDS = "Ids count only the rows with data."
 _STATUS = "AssignmentStatus"
 """Column of Mechanical Turk that states if the work of a rater was accepted."""
 

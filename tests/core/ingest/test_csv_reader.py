@@ -107,13 +107,9 @@ def test_quotes_and_backslashes_that_are_first_escaped_late_are_read() -> None:
     assert read(single).column("text")[:1] + read(single).column("text")[-1:] == ("C:\\temp", 'a "b" \\\\c')
 
 
-def test_note_says_that_rows_of_a_file_with_line_breaks_are_numbered_by_lines() -> None:
+def test_rows_of_a_file_with_line_breaks_are_numbered_by_their_first_lines() -> None:
     table = read('id,text\n1,"Nice\nroom"\n\n2,Bad,food\n')
-    assert (rejections(table), table.notes) == (
-        ["row 5: 3 fields, expected 2"],
-        ("Some cells have line breaks: the number of a row in messages is that of its first line in the file.",),
-    )
-    assert read("id,text\n1,Nice\n\n2,Bad,food\n").notes == ()
+    assert (table.line_numbers, rejections(table)) == ((2,), ["row 5: 3 fields, expected 2"])
 
 
 def test_further_headers_of_qualtrics_are_left_out() -> None:

@@ -54,12 +54,22 @@ def test_row_numbers_count_rejected_rows() -> None:
 
 
 def test_note_tells_row_numbers_in_messages_from_those_of_ids() -> None:
-    note = "Messages give the number of the line or row in the file. Ids count only the rows with data."
+    note = (
+        "Messages give the number of a row's first line in the file, or of its row in the sheet. "
+        "Ids count only the rows with data."
+    )
     built = build("id,text\na,x\nb,\nc,y\n")
     assert ([document.id for document in built.documents], [row.line for row in built.rejected]) == (["1", "3"], [3])
     assert built.notes == (note,)
     assert build("id,text\na,x\nb,\n", id="id").notes == ()
     assert build("id,text\na,x\n").notes == ()
+
+
+def test_note_says_that_messages_number_rows_by_lines_if_there_are_messages_and_rows_of_several_lines() -> None:
+    built = build('id,text\n1,"Nice\nroom"\n2,Bad\n3,\n', id="id")
+    assert [str(row) for row in built.rejected] == ["row 5: no text in column 'text'"]
+    assert built.notes == ("Messages give the number of a row's first line in the file, or of its row in the sheet.",)
+    assert build('id,text\n1,"Nice\nroom"\n2,Bad\n', id="id").notes == ()
 
 
 def test_later_row_with_a_repeated_or_empty_id_is_rejected() -> None:
