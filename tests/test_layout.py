@@ -6,11 +6,16 @@ import ast
 import functools
 import re
 import subprocess
+import sys
+import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 VALUES = {
@@ -237,9 +242,21 @@ def test_no_lock_or_requirements_file_holds_a_url() -> None:
         assert not re.search(r"https?://|@ ?file:|--index|--find-links", text), name
 
 
-def test_shipped_files_are_packed_into_the_wheel() -> None:
-    import tomllib
+def test_imported_packages_are_declared() -> None:
+    """A package that is installed only for another one may be gone with the next version of that one."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [name for extra, names in project["optional-dependencies"].items() if extra != "test" for name in names]
+    declared = {canonicalize_name(Requirement(name).name) for name in [*project["dependencies"], *extras]}
+    distributions = packages_distributions()
+    tops = {
+        name.partition(".")[0] for folder in ("app", "core") for path in _modules(folder) for name in _imports(path)
+    }
+    installed = (tops - sys.stdlib_module_names - {"app", "core"}) & set(distributions)
+    assert len(installed) > 20
+    assert [name for name in installed if not declared & set(map(canonicalize_name, distributions[name]))] == []
 
+
+def test_shipped_files_are_packed_into_the_wheel() -> None:
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert build["force-include"] == {
         "prompts": "core/_data/prompts",
