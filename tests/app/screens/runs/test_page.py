@@ -202,6 +202,7 @@ def test_deletion_of_deleted_runs_can_be_undone(session):
 
 
 def test_double_click_undoes_a_deletion_once(session, monkeypatch):
+    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 1e9)  # longer than the machine has run, however slow it is
     at = button(open_runs(finished(session).run_id), "Delete")
     undo = Mock()
     monkeypatch.setattr(control, "undo_details", undo)
