@@ -229,11 +229,11 @@ def _debatable_codebook(codebook: Codebook, spec: ProtocolSpec) -> Codebook:
             "Add a label with fixed values, or ask the authors on the Authors page.",
         )
     if codebook.kind not in spec.kinds:
-        able = protocols.supporting(codebook.kind)
+        able = [protocols.find(name).title for name in protocols.supporting(codebook.kind)]
         reason = spec.unsupported.get(codebook.kind, "")
         raise CodebookError(
             f"{spec.title} does not support codebooks of kind {codebook.kind}{': ' + reason if reason else ''}.",
-            f"Choose one of: {', '.join(able)}." if able else "No protocol supports this kind.",
+            f"Choose one of: {'; '.join(able)}." if able else "No protocol supports this kind.",
         )
     return codebook.closed
 

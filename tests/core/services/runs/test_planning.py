@@ -10,7 +10,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.debate.protocols import find
 from core.documents import Document
-from core.errors import UsageError
+from core.errors import CodebookError, UsageError
 from core.llm.model_library import ModelLibrary
 from core.runs import RoleModel, Sampling
 from core.services.project_session import ProjectSession
@@ -173,3 +173,11 @@ def test_vote_weight_of_a_choice_with_one_label_is_finite(project):
     decide(session, run.run_id, dict.fromkeys(documents, label), actions.Attribution("ada"))
     only = run.settings.model_copy(update={"role_models": {"annotator_a": run.settings.role_models["extractor"]}})
     assert reviewed_vote_weights(session, only) == f"{log(3):.3g}"
+
+
+def test_refused_kind_of_codebook_is_told_with_the_titles_of_protocols(session: ProjectSession) -> None:
+    plan, book = planning.Plan(protocol="courtroom"), Codebook(kind="rating", labels=(Label(name="Wit"),))
+    with pytest.raises(CodebookError, match="Courtroom does not support codebooks of kind rating") as refusal:
+        planning.build_settings(plan, book, 1, session.models)
+    titles = "Extractor, Critic, Judge (ECJ); Single annotator; Peer discussion; Panel of personas"
+    assert refusal.value.remedy.startswith(f"Choose one of: {titles}")
