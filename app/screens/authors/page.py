@@ -292,8 +292,9 @@ def _draw_question(question: Question, give: Callable[..., None], remaining: flo
     def answer(position: int, label: str, **widget: Any) -> None:
         button(label, f"{key}-{position}", disabled=waiting, shortcut=shortcuts[position - 1], **widget)
 
-    for number, option in enumerate(question.options, start=1):
-        answer(number, literal(option), action=partial(give, choice=option), width="stretch")
+    with st.container(key="authors-points" if not question.is_numbered else None):
+        for number, option in enumerate(question.options, start=1):
+            answer(number, literal(option), action=partial(give, choice=option), width="stretch")
     if not question.options:
         word_key = f"{key}-word"
 

@@ -230,6 +230,9 @@ def test_more_than_nine_answers_have_the_keys_that_exist(
         asked = [button for button in at.button if "/" in str(button.key)]
         assert [button.label for button in asked[:11]] == [str(point) for point in range(11)]
         assert [button.proto.shortcut for button in asked[:11]] == [*map(str, range(10)), ""]
+    keys_of_blocks = [node.proto.id for node in at.main if node.type == "flex_container"]
+    hides_shortcuts = any(key.endswith("authors-points") for key in keys_of_blocks)
+    assert hides_shortcuts == (codebook is WIT), "a point of a scale is its own shortcut"
 
 
 def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) -> None:
