@@ -153,17 +153,17 @@ function changeNode({ item, effect, before, after }, kind, labels) {
 
 /** @param {TrialData} data */
 function scorePlot({ score_changes: changes, metric }) {
-  const known = changes.flatMap((row) => (row.value === null ? [] : [{ ...row, value: row.value }]));
-  if (!known.length) return null;
-  const ends = known.flatMap(({ low, high, value }) => [low ?? 0, high ?? 0, value]);
+  if (changes.every(({ value }) => value === null)) return null;
+  const ends = changes.flatMap(({ low, high, value }) => [low ?? 0, high ?? 0, value ?? 0]);
   const end = 1.04 * Math.max(0.05, ...ends.map(Math.abs)); // with room for half a mark
-  const rows = known.map(({ name, colour, clear, value, low, high }) => {
+  const rows = changes.map(({ name, colour, clear, value, low, high }) => {
     const isConstant = low === high && value === 0;
     const points = low === null || high === null || isConstant ? [] : [low, high];
     const interval = points.map((at) => formatPoints(at, { signed: false })).join(" to ");
-    const tone = clear ? (value > 0 ? " better" : " worse") : "";
+    const tone = clear ? ((value ?? 0) > 0 ? " better" : " worse") : "";
     const title = colour ? labelName({ name, colour }) : el("span", "bold", name);
-    const numbers = el("span", "numbers", el("b", "", formatPoints(value)), interval);
+    const words = value === null ? ["no value"] : [el("b", "", formatPoints(value)), interval];
+    const numbers = el("span", "numbers", ...words);
     return el("div", `score-change${tone}`, title, intervalBar(value, low, high, [-end, end]), numbers);
   });
   const head = el("h3", "", metric, el("small", "", "paired, 95% intervals"));
