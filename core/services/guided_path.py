@@ -132,7 +132,7 @@ def _steps(session: ProjectSession, runs: _Runs) -> Iterator[PathStep]:
     missing = _missing_reviews(session, full_run) if full_run is not None and enough else left or wanted
     changed = _changes(session, full_run, "whole run")
     yield _data(session, runs.documents)
-    yield _codebook(session, uses_words=uses_words)
+    yield _codebook(session, runs, uses_words=uses_words)
     yield _models(role_models)
     yield _pilot(session, runs, reviewed, enough=enough)
     action = f"Review {left or wanted:,}{' more' if left and reviewed else ''}"
@@ -192,10 +192,11 @@ def _data(session: ProjectSession, documents: int) -> PathStep:
     return PathStep("data", "data", "Data", _state(documents > 0), words, "Import texts", hint)
 
 
-def _codebook(session: ProjectSession, *, uses_words: bool) -> PathStep:
+def _codebook(session: ProjectSession, runs: _Runs, *, uses_words: bool) -> PathStep:
     """Return the codebook's step; ``uses_words`` is True if the built-in model will search for keywords.
 
-    It is done if there is no draft and each label has more than a name. The guideline may define all ratings.
+    It is done if there is no draft and each label has more than a name. The guideline may define all ratings. A name is
+    enough for a label of the last run with verdicts: they show whether it needs a definition.
     """
     status = codebook_status(session)
     book, saved = status.codebook, status.saved
@@ -218,8 +219,10 @@ def _codebook(session: ProjectSession, *, uses_words: bool) -> PathStep:
     hint = f"Press {save} to use the changes in runs."
     if bare or not book.labels:
         hint = f"Give each label a description, examples or keywords, then press {save}."
-    action = save if is_draft and book.labels else "Define labels"
-    state, first = _state(bool(book.labels) and not bare and not is_draft), bare[0].id if bare else None
+    action = "Check the draft" if is_draft and book.labels else "Define labels"
+    tried = runs.ended[-1].settings.codebook.label_names if runs.ended else {}
+    state = _state(bool(book.labels) and not is_draft and all(label.id in tried for label in bare))
+    first = bare[0].id if bare else None
     return PathStep("codebook", "codebook", "Codebook", state, words, action, hint, label_id=first)
 
 

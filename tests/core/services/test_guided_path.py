@@ -78,11 +78,24 @@ def test_codebook_step_waits_for_definitions_and_for_the_draft(workspace: Worksp
     step = next_of(session)
     assert (step.name, step.action, step.hint) == (
         "codebook",
-        "Save as v2",
+        "Check the draft",
         "Press Save as v2 to use the changes in runs.",
     )
     session.store.codebooks.save(defined)
     assert next_of(session).name == "pilot"
+
+
+def test_names_are_enough_for_labels_of_a_run_with_verdicts(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "bare")
+    run_id = sample_world.build(session.project)
+    names = Codebook(labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
+    session.store.codebooks.save(names)
+    assert next_of(session).action == "Define labels"
+    finish(session, run_id)
+    assert next_of(session).name == "review"
+    assert guided_path.overview(session).steps[1].words == "2 labels, v1; 2 without a definition"
+    session.store.codebooks.save(names.model_copy(update={"labels": (*names.labels, Label(name="New"))}))
+    assert next_of(session).action == "Define labels"
 
 
 def test_guideline_defines_the_dimensions_of_a_rating(workspace: Workspace) -> None:
