@@ -102,10 +102,10 @@ function drag(event, row, grip, onMoved) {
     const distance = clientY - start;
     if (below && distance > below.offsetHeight / 2) {
       start += below.offsetHeight;
-      below.after(row);
+      row.before(below); // not the row itself: a moved element loses the pointer
     } else if (above && -distance > above.offsetHeight / 2) {
       start -= above.offsetHeight;
-      above.before(row);
+      row.after(above);
     }
     row.style.transform = `translateY(${clientY - start}px)`;
   };

@@ -30,6 +30,17 @@ def wait_for_result(page: Page, text: str) -> None:
     page.locator(".trial-results .summary").wait_for()
 
 
+def drag_label(page: Page, source: int, target: int) -> None:
+    """Drag the label at this place of the list to another place."""
+    boxes = [grip.bounding_box() for grip in page.locator(".label-list .grip").all()]
+    middles = [box["y"] + box["height"] / 2 for box in boxes if box]
+    x = boxes[0]["x"] + 5
+    page.mouse.move(x, middles[source])
+    page.mouse.down()
+    page.mouse.move(x, middles[target], steps=12)
+    page.mouse.up()
+
+
 def expect_one_row_of_buttons(page: Page) -> None:
     """Check that the buttons of the header stay in one row on a laptop, whatever the name of the base."""
     page.set_viewport_size({"width": 1280, "height": 800})
@@ -65,6 +76,20 @@ def test_label_picked_in_a_narrow_window_is_scrolled_to(page: Page) -> None:
     page.locator(".pick[aria-current=true]", has_text="Service").wait_for()
     expect(heading).to_be_in_viewport()
     page.set_viewport_size({"width": 1600, "height": 1000})
+
+
+def test_label_is_dragged_past_several_others_and_back(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    visit(page, "Codebook")
+    names = page.locator(".label-list .pick .ellipsis")
+    expect(names).to_have_text(["Cleanliness", "Service", "Price", "Location", "Food"])
+    drag_label(page, 0, 3)
+    expect(names).to_have_text(["Service", "Price", "Location", "Cleanliness", "Food"])
+    page.get_by_text("v2 draft").wait_for()
+    drag_label(page, 3, 0)
+    expect(names).to_have_text(["Cleanliness", "Service", "Price", "Location", "Food"])
+    expect(page.get_by_text("v2 draft")).not_to_be_visible()
 
 
 def test_invalid_or_looping_prompts_are_refused(page: Page) -> None:
