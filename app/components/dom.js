@@ -98,6 +98,15 @@ export function isTyping(target) {
 }
 
 /**
+ * Return true for a select box with a closed list. It keeps the focus after a choice.
+ *
+ * @param {Element | null} target
+ */
+export function isClosedSelectBox(target) {
+  return target?.matches("[role='combobox'][aria-expanded='false']") ?? false;
+}
+
+/**
  * Return true if a key belongs to the target of an event, such as the arrow keys to a slider.
  *
  * @param {unknown} target

@@ -2,7 +2,7 @@
 // press is saved and shown without a rerun of the page.
 
 import { ActionQueue } from "./action_queue.js";
-import { button, el, isTyping } from "./dom.js";
+import { button, el, isClosedSelectBox, isTyping } from "./dom.js";
 import { documentNodes } from "./evidence.js";
 import { formatCount } from "./format.js";
 import { createLabels, disputedItems } from "./labels.js";
@@ -168,9 +168,10 @@ class FocusView {
     };
   }
 
-  /** Take the focus from the switch that chose this view. Otherwise the switch would handle the arrow keys. */
+  /** Take the focus from the switch or select box that chose this view. Otherwise it would handle the keys. */
   takeFocus() {
-    if (!isTyping(document.activeElement)) this.root.focus({ preventScroll: true });
+    const { activeElement } = document;
+    if (!isTyping(activeElement) || isClosedSelectBox(activeElement)) this.root.focus({ preventScroll: true });
   }
 
   /**

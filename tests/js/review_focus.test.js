@@ -351,6 +351,19 @@ test("the button of a flag keeps its name, so that the buttons beside it do not 
   assert.equal(flag()?.ariaPressed, "true");
 });
 
+test("the view takes the focus from the select box of the run, but not while its list is open", async () => {
+  const box = document.createElement("input");
+  box.setAttribute("role", "combobox");
+  document.documentElement.append(box); // the page keeps it
+  for (const isOpen of [true, false]) {
+    box.setAttribute("aria-expanded", String(isOpen));
+    box.focus();
+    await openView();
+    assert.equal(document.activeElement === box, isOpen);
+  }
+  box.remove();
+});
+
 test("a key for the document takes the focus from a button elsewhere", async () => {
   await openView();
   const outside = document.createElement("button");
