@@ -204,6 +204,8 @@ class CodebookState:
 class PersonasState:
     persona: Value[str | None] = Value(None)
     """Name of the edited persona."""
+    shows_missing: Value[bool] = Value(False)
+    """True after a save that was refused because a persona is incomplete."""
     draft: TabDraft[PersonaSet] = TabDraft()
     note: Value[str] = Value("")
     """Widget: note for the next saved version."""

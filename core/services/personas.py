@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from core import prompts
 from core.codebook import Codebook, normalise
 from core.debate import persona_extraction, personas, protocols
 from core.debate.persona_extraction import PersonaExtraction, SourceDocument
-from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
+from core.debate.personas import DEFAULT_PERSONAS, FAMILY, Persona, PersonaSet
 from core.debate.protocol_spec import PERSONAS, PRESET
 from core.debate.protocols.panel import AGGREGATOR
 from core.debate.quote_location import Haystack, Passage
@@ -391,10 +392,23 @@ def change_persona(persona_set: PersonaSet, who: str, /, **fields: Any) -> Perso
     return change(persona_set, groups=groups)
 
 
+NEW = "New persona"
+"""Name of a new persona. Further ones have a number, too."""
+
+
+def missing_part(persona: Persona) -> tuple[str, str] | None:
+    """Return the attribute that a persona lacks and what to enter, None for a persona that can debate."""
+    if re.fullmatch(rf"{NEW}( \d+)?", persona.name):
+        return "name", "Enter a name, such as the stakeholder's role."
+    if persona == Persona(name=persona.name, evidence=persona.evidence):
+        return "dimension", "Enter what the persona judges, or another of its attributes."
+    return None
+
+
 def add_persona(persona_set: PersonaSet, group: str) -> PersonaSet:
     """Return the persona set with a new persona in a group; the group is created if it does not exist."""
     used_names = {normalise(member.persona.name) for member in persona_set.members}
-    names = ("New persona" if n == 1 else f"New persona {n}" for n in count(1))
+    names = (NEW if n == 1 else f"{NEW} {n}" for n in count(1))
     name = next(name for name in names if normalise(name) not in used_names)
     groups = [other.model_dump() for other in persona_set.groups]
     existing = next((other for other in groups if other["name"] == group), None)

@@ -149,14 +149,26 @@ def _top(session: ProjectSession, status: personas.PersonaStatus) -> None:
         if status.dirty:
             discard_popover({"Restore the saved version": partial(_discard, session)})
             if st.button(f"Save as v{number}", type="primary", key="personas-save") and _own(session) is None:
-                version = personas.save(session, status.personas, state.personas.note)
-                PersonasState.note.reset()
-                state.set_notice("ok", f"Saved as v{version}", "New panel runs use it.")
+                _save(session, status.personas)
                 st.rerun()
         elif status.saved is not None and st.button("Use in a run", icon=":material/forum:"):
             planning.save_plan(session, personas.with_panel(planning.load_plan(session)))
             state.run.show_setup(True)
             open_page("run")
+
+
+def _save(session: ProjectSession, persona_set: PersonaSet) -> None:
+    """Save the draft as a version, or show the first persona that is incomplete in the editor."""
+    missing = ((member.persona.name, personas.missing_part(member.persona)) for member in persona_set.members)
+    name, part = next(((name, part) for name, part in missing if part), ("", None))
+    state.personas.shows_missing = part is not None
+    if part:
+        state.personas.persona = name
+        state.set_notice("error", f"Not saved: {name} is incomplete", part[1])
+        return
+    version = personas.save(session, persona_set, state.personas.note)
+    PersonasState.note.reset()
+    state.set_notice("ok", f"Saved as v{version}", "New panel runs use it.")
 
 
 def _discard(session: ProjectSession) -> None:
@@ -297,6 +309,7 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
                 lambda draft: personas.change_persona(draft, name),
                 type="primary",
             )
+        missing = personas.missing_part(member.persona) if state.personas.shows_missing else None
         for part, title, help in FIELDS:
             stored = getattr(member.persona, part)
             # without the name in the key, text typed after a rename stays in its field
@@ -305,6 +318,8 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
                 st.text_input(title, **options)
             else:
                 st.text_area(title, height=80 if part == "dimension" else 68, placeholder=help, **options)
+            if missing and missing[0] == part:
+                st.html(f'<div class="moot-wrong" role="alert">{escape(missing[1])}</div>')
         _evidence(member.persona, personas.sources(session))
 
 

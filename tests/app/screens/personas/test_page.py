@@ -147,6 +147,25 @@ def test_personas_are_added_and_removed_except_the_last(
     assert "2 personas" in html(at)
 
 
+def test_incomplete_persona_is_not_saved_and_explained_at_its_field(session: ProjectSession) -> None:
+    at = open_page("personas")
+    at.button(key="icon-persona-add-0").click().run()
+    at.button(key="persona-select-General public").click().run()
+    assert "moot-wrong" not in html(at)
+    at.button(key="personas-save").click().run()
+    assert "Not saved: New persona is incomplete" in html(at)
+    assert html(at).count("Enter a name, such as the stakeholder&#x27;s role.") == 2, "also beside the field"
+    at.text_input(key="persona-name-2").set_value("Nurse").run()
+    at.button(key="personas-save").click().run()
+    assert "Enter what the persona judges" in html(at).split("moot-wrong")[-1]
+    assert personas.history(session) == []
+    at.text_area(key="persona-dimension-2").set_value("Kind words").run()
+    assert "moot-wrong" not in html(at)
+    at.button(key="personas-save").click().run()
+    assert "Saved as v1" in html(at)
+    assert len(personas.history(session)) == 1
+
+
 def test_invalid_input_is_explained_and_hostile_text_escaped(session: ProjectSession) -> None:
     at = open_page("personas")
     documents(at).set_value([("empty.txt", b"  ", "text/plain")]).run()
