@@ -133,6 +133,7 @@ def annotate_file(
     _print_reading(built, " (stored in the project)")
     _propose_rater(to_import, codebook)
     _preflight(workspace, settings)
+    planning.check_budget(settings, workspace.models)
     _print_overflows(workspace, settings, built.documents)
     session = existing or workspace.open(path)
     try:
@@ -251,15 +252,12 @@ def resume_run(
             )
         added = import_with_runs.new_documents(session, run_id, extension, plan)
     if row.ended - retried < row.documents + len(added):
-        new_budget = None if budget == row.budget_usd else budget
-        if new_budget is None:
-            control.check_budget(session, run_id)
-        else:
-            control.check_new_budget(session, run_id, new_budget)
         _note_kept_addresses(session, row.settings, run_id)
         _preflight(session, row.settings)
-        if new_budget is not None:
-            control.set_budget(session, run_id, new_budget)
+        if budget is None or budget == row.budget_usd:
+            control.check_budget(session, run_id)
+        else:
+            control.set_budget(session, run_id, budget)
     if extension is not None:
         _extend_run(session, row, extension, added)
     outcome = _execute(session, [run_id], **retry)
@@ -324,6 +322,7 @@ def rerun_run(session: ProjectSession, run_id: str, options: Mapping[str, Any]) 
     for note in run_warnings.batch_warnings(session, settings):
         console.print_message(note)
     _preflight(session, settings)
+    planning.check_budget(settings, session.models)
     return _execute(session, [rerun.create_rerun(session, before, settings, options["limit"]).run_id])
 
 

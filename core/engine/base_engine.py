@@ -177,7 +177,8 @@ class Engine(ABC):
         """Pause the run because its budget allows no further call, or cannot be enforced."""
         budget = format_money(self.settings.budget_usd)  # calls in flight still add to the costs
         models = self.dependencies.models
-        unpriced = [model.spec for model in models.billed_models(self.settings) if models.cost(model, Usage()) is None]
+        billed = models.billed_models(self.settings)
+        unpriced = [model.spec for model in billed if models.highest_cost(model, Usage()) is None]
         if unpriced:
             reason = f"the price of {unpriced[0]} is unknown, so the budget of {budget} cannot be enforced"
             self.pause(StopReason("errors", reason))

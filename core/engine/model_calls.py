@@ -305,7 +305,7 @@ class ModelCaller:
     async def _embed(self, role_model: RoleModel, texts: Sequence[str]) -> None:
         """Commit the vectors of texts."""
         characters = sum(map(len, texts))
-        max_cost = self.models.cost(role_model, Usage(prompt_tokens=characters))
+        max_cost = self.models.highest_cost(role_model, Usage(prompt_tokens=characters))
         async with self._admitted(role_model, characters, 0, max_cost) as settle:
             for reply in await asyncio.to_thread(embed_texts, self.models, role_model, texts, self.run_id):
                 await self.store.commit(reply)
@@ -345,6 +345,8 @@ class ModelCaller:
         def failed(kind: str, message: str, text: str, usage: Usage, stated_usd: float | None = None) -> None:
             is_billed = usage.prompt_tokens or usage.completion_tokens
             cost = models.cost(role_model, usage, stated_usd) if is_billed else 0.0
+            if cost is None:  # the server states the cost of whole replies only
+                cost = models.highest_cost(role_model, usage)
             settle(cost)
             self.on_billed(usage, cost)
             seconds, document_id = time.monotonic() - began, pending.document.id
@@ -393,7 +395,7 @@ class ModelCaller:
             if buffer.length - checked >= BUDGET_CHARACTERS:
                 checked = buffer.length
                 usage = estimate_usage(pending.request.characters, buffer.length)
-                cost = self.models.cost(pending.role_model, usage)
+                cost = self.models.highest_cost(pending.role_model, usage)
                 if cost is not None and max_cost is not None and self.budget.exceeded(cost - max_cost):
                     raise BudgetSpent
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
+from core.debate.turns import Usage
 from core.errors import BadRequest, ContextTooLong, ModelError, ServerFault
 from core.llm.connections import Connection, lowest
 from core.prompts import Message
@@ -95,6 +96,9 @@ class ModelCapabilities:
     logprobs: bool | None = None
     in_format: bool | None = None
     """True if a probe was answered in the requested form."""
+    highest_usd: list[float] | None = None
+    """Highest price in dollars of a token of the prompt and of a token of the reply, by the costs that the server
+    stated; None without any."""
     num_ctx: int = 0
     """The context last requested from Ollama."""
     at: float = 0.0
@@ -107,6 +111,26 @@ class ModelCapabilities:
         """
         half = self.context // 2 if self.context else None
         return min(limit for limit in (tokens, self.max_output_tokens, half) if limit is not None)
+
+    def highest_cost(self, usage: Usage) -> float | None:
+        """Return the highest price of these tokens in dollars, by stated costs; None without any."""
+        if self.highest_usd is None:
+            return None
+        prompt_usd, completion_usd = self.highest_usd
+        return usage.prompt_tokens * prompt_usd + usage.completion_tokens * completion_usd
+
+    def note_cost(self, usage: Usage, stated_usd: float) -> None:
+        """Learn the highest prices from a cost in dollars that the server stated for these tokens.
+
+        Neither the tokens of the prompt nor those of the reply alone cost more. Cached ones may be cheaper, so they do
+        not count. A cost above the highest one shows that the prices have changed.
+        """
+        fresh_tokens = usage.prompt_tokens - usage.cached_tokens
+        prices = [stated_usd / max(tokens, 1) for tokens in (fresh_tokens, usage.completion_tokens)]
+        highest = self.highest_cost(usage)
+        if self.highest_usd is not None and highest is not None and stated_usd <= highest:
+            prices = list(map(min, prices, self.highest_usd))
+        self.highest_usd = prices
 
     def accepted(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters, by name, without those that the model refused with the same value.
@@ -253,8 +277,9 @@ class Capabilities:
         return capabilities if capabilities is not None and capabilities.at else None
 
     def forget(self, connection: Connection, model: str) -> None:
-        """Forget a model, so that its capabilities are learned again."""
-        self._known.pop((connection.base_url, model), None)
+        """Forget a model except for its prices, so that its capabilities are learned again."""
+        if (known := self._known.get((connection.base_url, model))) is not None:  # a run may depend on its prices
+            self._known[connection.base_url, model] = ModelCapabilities(highest_usd=known.highest_usd)
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return everything learned as plain data."""

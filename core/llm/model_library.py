@@ -226,6 +226,7 @@ class ModelLibrary:
         capabilities.at = time.time()
         if reply.reasoning or reply.usage.reasoning_tokens:
             capabilities.reasons = True
+        self.note_cost(role_model, reply.usage, reply.cost_usd)
         return without_key(reply, key)
 
     def build_request(
@@ -264,7 +265,24 @@ class ModelLibrary:
     def max_cost(self, role_model: RoleModel, request: Request) -> float | None:
         """Return the highest price of a request in dollars, None if unknown."""
         usage = Usage(prompt_tokens=request.characters, completion_tokens=request.output_limit(role_model))
-        return self.cost(role_model, usage)
+        return self.highest_cost(role_model, usage)
+
+    def highest_cost(self, role_model: RoleModel, usage: Usage) -> float | None:
+        """Return the price of these tokens in dollars, or, without a known price, the highest one, None if unknown.
+
+        The highest price follows from the costs that the server stated with earlier replies.
+        """
+        cost = self.cost(role_model, usage)
+        return self._billed_capabilities(role_model).highest_cost(usage) if cost is None else cost
+
+    def note_cost(self, role_model: RoleModel, usage: Usage, cost_usd: float | None) -> None:
+        """Learn the highest price of a model without a known price from a cost that its server stated, if it did."""
+        if cost_usd is not None and not self.priced(role_model):
+            self._billed_capabilities(role_model).note_cost(usage, cost_usd)
+
+    def _billed_capabilities(self, role_model: RoleModel) -> ModelCapabilities:
+        billed = self.billed_model(role_model)
+        return self.capabilities.get(self.connection_of(billed), billed.model)
 
     def cost(self, role_model: RoleModel, usage: Usage, stated_usd: float | None = None) -> float | None:
         """Return the price of these tokens in dollars, None if unknown; ``stated_usd`` is the server's."""

@@ -171,10 +171,11 @@ def _size_buttons(
 def _confirm_prices(
     session: ProjectSession, settings: Sequence[RunSettings], make: Callable[[], Sequence[RunRow]]
 ) -> None:
-    """Start runs. If the price of a model is unknown, ask for confirmation first."""
+    """Start runs. If the price of a model is unknown and no budget limits the cost, ask for confirmation first."""
     start = partial(state.once, "start", partial(_start, session, settings, make))
+    unlimited = [run_settings for run_settings in settings if run_settings.budget_usd is None]
     unpriced = dict.fromkeys(
-        spec for run_settings in settings for spec in planning.unpriced_models(session.models, run_settings)
+        spec for run_settings in unlimited for spec in planning.unpriced_models(session.models, run_settings)
     )
     if unpriced:
         _ask_about_prices(list(unpriced), start)

@@ -131,13 +131,10 @@ def raise_budget(session: ProjectSession, run_id: str, budget_usd: float) -> Non
 
 
 def set_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
-    """Set a run's budget from its next start on. Raises UsageError as ``check_new_budget`` does."""
-    check_new_budget(session, run_id, budget_usd)
-    session.store.runs.raise_budget(run_id, budget_usd)
+    """Set a run's budget from its next start on.
 
-
-def check_new_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
-    """Raise UsageError if a run cannot have this budget: it is spent already, or a price is or was unknown."""
+    Raises UsageError if the run cannot have this budget: it is spent already, or a price is or was unknown.
+    """
     row = session.run(run_id)
     planning.require_prices(row.settings, session.models)
     if row.cost_usd is None:
@@ -147,6 +144,7 @@ def check_new_budget(session: ProjectSession, run_id: str, budget_usd: float) ->
         )
     if budget_usd <= row.cost_usd:
         raise UsageError(f"The run has already cost {format_money(row.cost_usd)}.", "Enter a higher budget.")
+    session.store.runs.raise_budget(run_id, budget_usd)
 
 
 def check_budget(session: ProjectSession, run_id: str) -> None:

@@ -16,7 +16,7 @@ from core import prompts
 from core.codebook import Codebook
 from core.debate import protocols
 from core.debate.protocol_spec import FROM_REVIEWS, PERSONAS, PRESET, WEIGHTS, Params, ProtocolSpec
-from core.debate.turns import Role, family
+from core.debate.turns import Role, Usage, family
 from core.documents import VERDICT
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
@@ -180,9 +180,9 @@ def build_settings(
     ``templates`` are the project's templates that replace shipped ones, by slot
     (``core.services.prompt_templates.promoted_templates``).
 
-    Raises UsageError for an unknown protocol, role, parameter or connection, for a role without a model, for a budget
-    with an unpriced model, and as ``require_ray`` does for a run on Ray. Raises CodebookError for a codebook without
-    labels or of a kind that the protocol does not support.
+    Raises UsageError for an unknown protocol, role, parameter or connection, for a role without a model, and as
+    ``require_ray`` does for a run on Ray. Raises CodebookError for a codebook without labels or of a kind that the
+    protocol does not support.
     """
     spec = protocols.find(plan.protocol, plan.params)
     codebook = _debatable_codebook(codebook, spec)
@@ -216,8 +216,6 @@ def build_settings(
     )
     if plan.engine.name == "ray":
         require_ray(settings)
-    if plan.budget_usd is not None:
-        require_prices(settings, models)
     return settings
 
 
@@ -305,15 +303,25 @@ def saved_codebook(session: ProjectSession) -> CodebookVersion:
 
 
 def require_prices(settings: RunSettings, models: ModelLibrary, budget: str = "a budget") -> None:
-    """Raise UsageError if a model of a run has no known price: the budget, named in words, could not be enforced."""
+    """Raise UsageError if a model of a run has no known price: the budget, named in words, could not be enforced.
+
+    A server that states the cost of its replies does so with the reply to a test. Those of a batch are not read.
+    """
+    highest_cost = models.cost if settings.engine.name == "batch" else models.highest_cost
     roles = [*(f" ({role})" for role in settings.role_models), ""]
     for role, role_model in zip(roles, models.billed_models(settings), strict=False):
-        if not models.priced(role_model):
+        if highest_cost(role_model, Usage()) is None:
             raise UsageError(
                 f"The price of {role_model.spec}{role} is unknown, so {budget} cannot be enforced.",
                 f"Set a price (--price {role_model.spec}=IN/OUT, or the Models page), or start a run without a budget "
-                "or with a model that has a list price.",
+                "or with a model that has a list price. If the server states its costs, test the model first.",
             )
+
+
+def check_budget(settings: RunSettings, models: ModelLibrary) -> None:
+    """Raise UsageError as ``require_prices`` does if a run has a budget; after its models were tested."""
+    if settings.budget_usd is not None:
+        require_prices(settings, models)
 
 
 def unused_prices(settings: RunSettings, models: ModelLibrary, specs: Iterable[str]) -> list[str]:
@@ -409,9 +417,10 @@ def create_runs(
     """Create the queued runs of an experiment, one per iteration, without starting them.
 
     Iterations show examples of the same labelled documents, although labels may change before the last one starts.
-    Raises UsageError without documents, PromptError for a template that cannot be rendered on some of them, and
-    NoSuchModel for a classifier that is not trained yet.
+    Raises UsageError without documents and for a budget with an unpriced model, PromptError for a template that cannot
+    be rendered on some of them, and NoSuchModel for a classifier that is not trained yet.
     """
+    check_budget(settings, session.models)
     prompt_templates.check_templates(settings, prompt_templates.sample_documents(session, document_ids))
     settings = session.trainer.pin_classifier(with_learned_limits(settings, session.models))
     settings = settings.model_copy(update={"pace": run_pace(settings.pace, len(document_ids))})

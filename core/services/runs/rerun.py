@@ -34,9 +34,9 @@ def changed_settings(
     None keeps a setting. The budget kept is the current one, which may have changed since the start. Weights of votes
     that came from reviews are computed again for other models.
 
-    Raises UsageError for a role or template that the run does not have, for a budget with an unpriced model, if no
-    weight can be computed, and as ``require_ray`` does; PromptError for a template that cannot be rendered on some
-    documents of the run; NoSuchModel for a classifier that is not trained yet.
+    Raises UsageError for a role or template that the run does not have, if no weight can be computed, and as
+    ``require_ray`` does; PromptError for a template that cannot be rendered on some documents of the run; NoSuchModel
+    for a classifier that is not trained yet.
     """
     before, models = run.settings, session.models
     roles = protocols.roles_of(before)
@@ -56,8 +56,6 @@ def changed_settings(
         }
     )
     settings = planning.pin_settings(session, settings)
-    if settings.budget_usd is not None:
-        planning.require_prices(settings, models)
     if engine.name == "ray":
         require_ray(settings)
     documents = prompt_templates.sample_documents(session, session.store.runs.document_ids(run.run_id))

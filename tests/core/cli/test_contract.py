@@ -194,7 +194,6 @@ def test_killed_run_resumes_without_repeated_calls(folder: Path) -> None:
         (("--param", "max_tokens=many"), "max_tokens"),
         (("--param", "colour=red"), "colour"),
         (("--gold", "Comfort=x"), "Comfort"),
-        (("--connection", "mock=http://127.0.0.1:9/v1", "--model", "mock/m", "--budget", "1"), "price"),
     ],
 )
 def test_bad_usage_is_reported_and_leaves_no_project(folder: Path, more: tuple[str, ...], message: str) -> None:

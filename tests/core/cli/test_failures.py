@@ -25,7 +25,19 @@ from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers import disks
 from tests.servers.disks import empty, fill, make_read_only
 from tests.servers.faults import LASTING, STOPPING, answer
-from tests.servers.scripted import Behaviour, Scripted, debating, event, last_message, piece, reply_with, sending
+from tests.servers.scripted import (
+    ECJ,
+    Behaviour,
+    Scripted,
+    debating,
+    event,
+    last_message,
+    piece,
+    reply_with,
+    role_of,
+    sending,
+    stream,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -233,6 +245,60 @@ def test_custom_price_allows_cost_and_budget(folder: Path) -> None:
         assert result.json["cost_usd"] == pytest.approx(3 * (11 * 1e-6 + 7 * 10e-6))
         wrong = annotate(folder, "--price", "toy/m=cheap", code=2)
     assert "not a price" in wrong.stderr
+
+
+def stating(*, until: int = 1000) -> Behaviour:
+    """Return the behaviour of ``debating`` with a cost of $0.00001 per token; none from the request ``until`` on."""
+    count = 0
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        nonlocal count
+        if "messages" not in body:
+            return web.json_response({"data": []}, status=404)
+        count += 1
+        usage = {"prompt_tokens": len(json.dumps(body["messages"])) // 2, "completion_tokens": 7}
+        if count < until:
+            usage["cost"] = sum(usage.values()) * 1e-5
+        text = {"probe": "none", **ECJ}[role_of(body)]
+        return await stream(request, event({"choices": piece(text, "stop")["choices"], "usage": usage}))
+
+    return behave
+
+
+def test_budget_is_kept_by_the_costs_that_the_server_states(folder: Path) -> None:
+    with Scripted(stating()) as server:
+        limited = toy(server.url, "--limit", "2", "--concurrency", "1", "--param", "max_tokens=20")
+        paused = annotate(folder, *limited, "--budget", "0.04", code=3)
+        assert "the rest of the budget of $0.04 may not cover another call" in paused.stderr
+        assert 0 < paused.json["calls"] < 6
+        assert 0 < paused.json["cost_usd"] <= 0.04
+        resumed = annotate(folder, *limited, "--resume", "r0001", "--budget", "1").json
+        assert (resumed["status"], resumed["calls"]) == ("done", 6)
+        again = ("--project", folder / "p.duckdb", "--connection", f"toy={server.url}", "--budget", "1", "--json")
+        assert moot("rerun", "r0001", *again).json["cached_calls"] == 6
+
+
+def test_run_pauses_at_a_reply_without_the_cost_that_its_budget_needs(folder: Path) -> None:
+    with Scripted(stating(until=4)) as server:
+        paused = annotate(folder, *toy(server.url, "--limit", "2", "--concurrency", "1", "--budget", "10"), code=3)
+    assert "the cost so far is unknown" in paused.stderr
+    assert (paused.json["calls"], paused.json["cost_usd"]) == (3, None)
+
+
+def test_attempt_that_is_cut_off_costs_at_most_what_the_server_states_for_replies(folder: Path) -> None:
+    whole, cut = stating(), []
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if "messages" in body and role_of(body) == "judge" and not cut:
+            cut.append(True)
+            return await stream(request, event(piece("Final")), drop=True)
+        return await whole(request, body)
+
+    with Scripted(behave) as server:
+        result = annotate(folder, *toy(server.url, "--limit", "1", "--budget", "10")).json
+        whole_usd = sum(len(json.dumps(body["messages"])) // 2 + 7 for body in server.requests[1:4]) * 1e-5
+    assert (result["status"], result["calls"]) == ("done", 3)
+    assert result["cost_usd"] > whole_usd
 
 
 def test_price_of_no_model_of_the_run_is_reported(folder: Path) -> None:

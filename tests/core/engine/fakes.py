@@ -138,6 +138,8 @@ class World:
     def sent_limit(self, role_model: RoleModel, tokens: int) -> int:
         return min(tokens, self.max_output)
 
+    highest_cost = cost
+
     def max_cost(self, role_model: RoleModel, ask: Request) -> float | None:
         return self.price
 

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from core import errors
-from core.llm.capabilities import ModelCapabilities
+from core.debate.turns import Usage
+from core.llm.capabilities import Capabilities, ModelCapabilities
+from core.llm.connections import Connection
 from core.llm.failures import from_event, from_status
 from core.prompts import Message
 from core.runs import RoleModel
@@ -418,6 +422,31 @@ def test_demand_for_alternating_roles_is_learned_without_a_system_message() -> N
     rule = (lambda body: len(body["messages"]) > 1, 400, error_body("Conversation roles must alternate user/assistant"))
     sent = ask(refusing(FINE, rule), messages=messages).sent
     assert [len(body["messages"]) for body in sent] == [2, 1]
+
+
+def test_highest_price_of_a_token_follows_from_stated_costs() -> None:
+    capabilities = ModelCapabilities()
+    assert capabilities.highest_cost(Usage(1, 1)) is None
+    capabilities.note_cost(Usage(100, 10), 0.02)
+    assert capabilities.highest_usd == pytest.approx([0.0002, 0.002])
+    capabilities.note_cost(Usage(200, 1, cached_tokens=150), 0.015)  # the cached tokens may have cost less
+    assert capabilities.highest_usd == pytest.approx([0.0002, 0.002])
+    capabilities.note_cost(Usage(1000, 100), 0.11)
+    assert capabilities.highest_cost(Usage(10, 10)) == pytest.approx(10 * 0.00011 + 10 * 0.0011)
+    capabilities.note_cost(Usage(10, 10), 1.0)  # the server has raised its prices
+    assert capabilities.highest_usd == pytest.approx([0.1, 0.1])
+
+
+def test_test_of_a_model_keeps_its_prices() -> None:
+    known, connection = Capabilities(), Connection(name="far", base_url="https://models.invalid/v1")
+    learned = known.get(connection, "m")
+    learned.reasons, learned.at = True, time.time()
+    learned.note_cost(Usage(100, 10), 0.02)
+    known.forget(connection, "m")
+    assert known.get(connection, "m") == ModelCapabilities(highest_usd=learned.highest_usd)
+    again = Capabilities()
+    again.recall(json.loads(json.dumps([{"base_url": connection.base_url, "model": "m", **asdict(learned)}])))
+    assert again.get(connection, "m") == learned
 
 
 def test_refusal_without_a_fallback_is_raised() -> None:

@@ -181,6 +181,21 @@ def test_unknown_price_asks_for_confirmation(
     assert "unreachable" in html(at)
 
 
+def test_run_with_a_budget_starts_if_the_server_states_its_costs(workspace: Workspace, session: ProjectSession) -> None:
+    planning.save_plan(session, planning.Plan(limit=1, budget_usd=10.0).with_same_model(FAR))
+    usage = {"prompt_tokens": 60, "completion_tokens": 7}
+    for costs, started in (({}, 0), ({"cost": 0.001}, 1)):
+        last = {**piece("none", "stop"), "usage": {**usage, **costs}}
+        with Scripted(sending(event(last))) as server:
+            models.add(workspace, "far", server.url)
+            at = open_page("run")
+            at.button(key="start-few").click().run()
+            assert ("The price of far/m (extractor) is unknown" in html(at)) == (not started)
+            assert len(session.store.runs.all()) == started
+            for run in session.store.runs.all():
+                session.start_or_resume(run.run_id).result(30)
+
+
 def test_comparison_with_an_unknown_price_asks_for_confirmation(workspace: Workspace, session: ProjectSession) -> None:
     models.add(workspace, "far", "https://models.invalid/v1")
     planned_comparison.add(session, planning.Plan())

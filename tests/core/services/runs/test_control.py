@@ -181,7 +181,7 @@ def test_run_with_a_budget_does_not_resume_without_prices(
     session: ProjectSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (run,) = queue_runs(session, planning.Plan(budget_usd=1.0))
-    monkeypatch.setattr(session.models, "priced", lambda _role_model: None)
+    monkeypatch.setattr(session.models, "highest_cost", lambda *_: None)
     with pytest.raises(UsageError, match=r"the budget of this run cannot be enforced.*--price builtin/lexical="):
         control.resume(session, run.run_id)
     assert session.state(run.run_id) == "queued"
