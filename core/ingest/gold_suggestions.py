@@ -70,6 +70,8 @@ _NO_PERSON = re.compile(
     re.IGNORECASE,
 )
 """Parts of the names of label columns that state a version of the label, its form, a part of the text or a model."""
+_LANGUAGE = re.compile(r"ar|cs|da|de|el|en|es|fi|fr|he|hi|hu|id|it|ja|ko|nl|no|pl|pt|ro|ru|sv|tr|uk|zh", re.IGNORECASE)
+"""Codes of languages. Columns that all end in one have the same labels in several languages."""
 _NAME_OF = re.compile(r"[ _.-](?:text|name)$", re.IGNORECASE)
 """End of the names of columns with the names of the numbers in another column: ``label_text`` beside ``label``."""
 _PERSON_SUFFIX = re.compile(r"_r\d+$")
@@ -296,6 +298,11 @@ def _inspect(cells: Mapping[str, tuple[Any, ...]]) -> _Candidates:
     kinds = {
         name: "binary" if has_only_own_name(name, column) else guess_kind(column) for name, column in cells.items()
     }
+    kinds |= {
+        name: "list"  # "1,5" is two codes there, not half a point
+        for name, kind in kinds.items()
+        if kind == "rating" and _LISTS.search(name.casefold()) and any("," in as_text(cell) for cell in cells[name])
+    }
     in_words = [name for name, kind in kinds.items() if kind == "names" and _NAME_OF.search(name)]
     pairs = [(_NAME_OF.sub(end, name), name) for name in in_words for end in ("", "_id")]
     numbers = {number for number, name in pairs if _have_names(cells.get(number, ()), cells[name])}
@@ -484,6 +491,8 @@ def _by_person(cells: Mapping[str, Sequence[Any]], first: str) -> list[str]:
         names = filter(None, map(form.fullmatch, cells))
         alike = {match[0]: match["rater"] for match in names if match["label"] == of_first["label"]}
         if len(alike) < 2 or any(_NO_PERSON.fullmatch(rater) or is_predicted(rater) for rater in alike.values()):
+            continue
+        if all(map(_LANGUAGE.fullmatch, alike.values())):
             continue
         if all(_agree(cells[first], cells[column]) for column in alike):
             return list(alike)

@@ -570,6 +570,8 @@ def test_lists_in_columns_named_like_raters_are_suggested() -> None:
         ("stance_v1,stance_v2", "stance_v1", ""),
         ("stance_vader,stance_textblob", "stance_vader", ""),
         ("stance_title,stance_body", "stance_title", ""),
+        ("stance_de,stance_EN", "stance_de", ""),  # the same labels in two languages
+        ("stance_de,stance_al", *["stance_de,stance_al"] * 2),  # initials
         ("mood_mueller,mood_schmidt", "mood_mueller", ""),  # not called like labels
         ("stance_mueller,note_schmidt", "stance_mueller", ""),
     ],
@@ -750,6 +752,14 @@ def test_half_points_with_a_decimal_comma_are_ratings_and_lists_of_codes_are_not
     assert mapping.gold == (GoldSource("Quality"), GoldSource("Price"))
     codes = header + "".join(f"{n};Text number {n};{row}\n" for n, row in enumerate(["1;1,3", "1,2;2", "3;2,5"] * 2))
     assert GoldSource("Quality") not in suggest_mapping(read_table(codes.encode(), name="r.csv")).gold
+
+
+@each_row(("columns", "kind"), [("topics;aspects", "list"), ("quality;price", "label")])
+def test_codes_in_columns_named_like_lists_are_no_half_points(columns: str, kind: str) -> None:
+    rows = ["1,5;2,5", "2,5;1,5", "5;5", "3,5;1"] * 5
+    data = f"text;{columns}\n" + "".join(f"A text with the number {n};{row}\n" for n, row in enumerate(rows))
+    gold = suggest_mapping(read_table(data.encode(), name="r.csv")).gold
+    assert {source.kind for source in gold} == {kind}
 
 
 def test_ratings_of_several_dimensions_by_several_raters_are_suggested() -> None:
