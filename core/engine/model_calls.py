@@ -113,13 +113,14 @@ def embed_texts(models: ModelLibrary, role_model: RoleModel, texts: Sequence[str
     Blocks. Raises ModelError.
     """
     began = time.monotonic()
-    vectors, tokens = models.server_embedder(role_model).embed(texts)
+    vectors, tokens, stated_usd = models.embed(role_model, texts)
     seconds, characters = (time.monotonic() - began) / len(texts), sum(map(len, texts))
+    usd_per_token = None if stated_usd is None else stated_usd / max(tokens, 1)
     replies = []
     for text, vector in zip(texts, vectors, strict=True):
         usage = Usage(prompt_tokens=round(tokens * len(text) / characters) if characters else tokens)
         tokens, characters = tokens - usage.prompt_tokens, characters - len(text)
-        cost = models.cost(role_model, usage)
+        cost = models.cost(role_model, usage, None if usd_per_token is None else usage.prompt_tokens * usd_per_token)
         reply = Reply(encode_vector(vector), finish_reason="vector", usage=usage, cost_usd=cost)
         replies.append(paid_reply(reply, vector_key(role_model, text), seconds=seconds, run_id=run_id))
     return replies

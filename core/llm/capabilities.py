@@ -125,8 +125,8 @@ class ModelCapabilities:
         Neither the tokens of the prompt nor those of the reply alone cost more. Cached ones may be cheaper, so they do
         not count. A cost above the highest one shows that the prices have changed.
         """
-        fresh_tokens = usage.prompt_tokens - usage.cached_tokens
-        prices = [stated_usd / max(tokens, 1) for tokens in (fresh_tokens, usage.completion_tokens)]
+        fresh_tokens, written = usage.prompt_tokens - usage.cached_tokens, usage.completion_tokens
+        prices = [stated_usd / max(fresh_tokens, 1), stated_usd / written if written else 0.0]  # vectors have no text
         highest = self.highest_cost(usage)
         if self.highest_usd is not None and highest is not None and stated_usd <= highest:
             prices = list(map(min, prices, self.highest_usd))

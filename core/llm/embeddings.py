@@ -19,9 +19,10 @@ import numpy.typing as npt
 from core import errors
 from core.hashing import digest
 from core.llm.connections import Connection
+from core.llm.openai_chat import stated_usd
 from core.llm.sdk import ask_ollama, ask_openai, translated_errors
 from core.llm.streaming import CHARACTERS_PER_TOKEN, parse_token_count
-from core.runs import RoleModel
+from core.runs import RoleModel, total_cost
 
 if TYPE_CHECKING:
     import ollama
@@ -43,8 +44,8 @@ MIN_CHARACTERS = 100
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 ServerEmbed: TypeAlias = Callable[[RoleModel, Sequence[str]], npt.NDArray[np.float32]]
 """Return the vectors of texts by a model of a server. Blocks, and raises ModelError."""
-_Embedded: TypeAlias = tuple[list[Sequence[float]], int]
-"""Vectors and the tokens that were billed for them, 0 if the server does not report them."""
+_Embedded: TypeAlias = tuple[list[Sequence[float]], int, float | None]
+"""Vectors, the tokens billed for them (0 if the server does not report them), and the dollars that it states."""
 _REMEDY = "Is it a model for embeddings?"
 
 
@@ -80,19 +81,20 @@ class ServerEmbedder:
     def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         return self.embed(texts)[0]
 
-    def embed(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], int]:
-        """Return the vectors of texts and the tokens that are billed."""
+    def embed(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], int, float | None]:
+        """Return the vectors of texts, the tokens that are billed, and the dollars that the server states for them."""
         rows: list[Sequence[float]] = []
-        total = 0
+        total, dollars = 0, []
         for chunk in batches(texts):
-            vectors, tokens = self._ask(chunk)
+            vectors, tokens, stated_usd = self._ask(chunk)
+            dollars.append(stated_usd)
             total += tokens or -(-sum(map(len, chunk)) // CHARACTERS_PER_TOKEN)
             if len(vectors) != len(chunk):
                 raise errors.MalformedStream(
                     f"{self.connection.name} sent {len(vectors)} vectors for {len(chunk)} texts.", _REMEDY
                 )
             rows += vectors
-        return _vectors(rows, self.connection.name), total
+        return _vectors(rows, self.connection.name), total, total_cost(dollars)
 
     def _ask(self, texts: Sequence[str]) -> _Embedded:
         ask = _ollama if self.connection.dialect == "ollama" else _openai
@@ -151,7 +153,7 @@ def _openai(connection: Connection, model: str, texts: list[str]) -> _Embedded:
         answer = await client.embeddings.create(model=model, input=texts, encoding_format="float")
         tokens = parse_token_count(getattr(answer.usage, "prompt_tokens", None))
         rows = sorted(answer.data, key=lambda row: row.index or 0)  # Gemini leaves out an index of 0
-        return [row.embedding for row in rows], tokens
+        return [row.embedding for row in rows], tokens, stated_usd(answer.usage.to_dict() if answer.usage else {})
 
     return ask_openai(connection, SECONDS, MAX_BYTES, ask)
 
@@ -159,7 +161,7 @@ def _openai(connection: Connection, model: str, texts: list[str]) -> _Embedded:
 def _ollama(connection: Connection, model: str, texts: list[str]) -> _Embedded:
     async def ask(client: ollama.AsyncClient) -> _Embedded:
         answer = await client.embed(model, texts)
-        return list(answer.embeddings), parse_token_count(answer.prompt_eval_count)
+        return list(answer.embeddings), parse_token_count(answer.prompt_eval_count), None
 
     return ask_ollama(connection, SECONDS, MAX_BYTES, ask)
 

@@ -311,12 +311,14 @@ class ModelLibrary:
         learned = self.capabilities.get(self.connection_of(role_model), role_model.model).reasons
         return bool(_REASONING.search(role_model.model)) if learned is None else learned
 
-    def server_embedder(self, role_model: RoleModel) -> embeddings.ServerEmbedder:
-        """Return the function that embeds texts with a model of a server."""
+    def embed(self, role_model: RoleModel, texts: Sequence[str]) -> tuple[embeddings.Array, int, float | None]:
+        """Return the vectors of texts by a model of a server, as ``ServerEmbedder.embed`` does."""
         name = role_model.base_url, role_model.model
         if name not in self._embedders:
             self._embedders[name] = embeddings.ServerEmbedder(self.connection_of(role_model), role_model.model)
-        return self._embedders[name]
+        vectors, tokens, stated_usd = self._embedders[name].embed(texts)
+        self.note_cost(role_model, Usage(prompt_tokens=tokens), stated_usd)
+        return vectors, tokens, stated_usd
 
     def quota(self, role_model: RoleModel) -> Quota:
         """Return the quota of the role model's server: the user's limits of all connections to it, for all runs."""
@@ -358,7 +360,7 @@ class ModelLibrary:
         return self._probabilities.get(spec)
 
     def _embed_unstored(self, role_model: RoleModel, texts: Sequence[str]) -> embeddings.Array:
-        return self.server_embedder(role_model)(texts)
+        return self.embed(role_model, texts)[0]
 
     def _classifier(self, wanted: str) -> classifier_replies.ClassifierModel:
         """Return the classifier with this hash. Raises NoSuchModel, also without a hash."""

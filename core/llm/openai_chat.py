@@ -210,10 +210,10 @@ def _parts(content: Any) -> tuple[Any, str]:
 def _note_usage(part: dict[str, Any], builder: streaming.ReplyBuilder) -> None:
     if isinstance(part.get("usage"), dict):
         builder.note_usage(_usage(part["usage"]))
-        builder.note_price(_stated_usd(part["usage"]))
+        builder.note_price(stated_usd(part["usage"]))
 
 
-def _stated_usd(usage: dict[str, Any]) -> float | None:
+def stated_usd(usage: dict[str, Any]) -> float | None:
     """Return the price of a reply in dollars that its usage states, None without one.
 
     To a user with a key of the provider's own, OpenRouter states only its fee as the cost.

@@ -23,12 +23,14 @@ class Server(Scripted):
     """A server whose model ``tiny`` bills 3 tokens per text.
 
     The first ``busy`` requests for vectors get a 429. A ``broken`` server answers all of them with a 500.
+    ``stated_usd`` is the cost of a token that it states, None for none.
     """
 
     def __init__(self) -> None:
         super().__init__(self._answer)
         self.busy = 0
         self.broken = False
+        self.stated_usd: float | None = None
 
     @property
     def embedded(self) -> list[str]:
@@ -49,6 +51,8 @@ class Server(Scripted):
             for index, text in enumerate(body["input"])
         ]
         usage = {"prompt_tokens": 3 * len(rows), "total_tokens": 3 * len(rows)}
+        if self.stated_usd is not None:
+            usage["cost"] = self.stated_usd * usage["total_tokens"]
         return web.json_response({"object": "list", "model": "tiny", "data": rows, "usage": usage})
 
 
@@ -101,6 +105,17 @@ def test_vectors_without_a_known_price_leave_the_cost_open(folder: Path, server:
     assert "The price of near/tiny is unknown" in refused.stderr
 
 
+def test_cost_that_the_server_states_for_vectors_is_read(folder: Path, server: Server) -> None:
+    server.stated_usd = 0.5
+    assert annotate(folder, server, *COURTROOM).json["cost_usd"] == 0.5 * 3 * len(TEXTS)
+
+
+def test_cost_that_the_server_states_for_vectors_allows_a_budget(folder: Path, server: Server) -> None:
+    server.stated_usd = 0.5
+    summary = _compare_by_vectors(folder, server, "sad", "--budget", 1000)
+    assert summary["cost_usd"] == 0.5 * summary["prompt_tokens"] > 0
+
+
 def test_failed_request_for_vectors_is_repeated_like_a_chat_call(
     folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,7 +159,7 @@ def test_spent_budget_pauses_before_more_texts_are_embedded(folder: Path, server
 
 
 def test_vectors_of_the_built_in_model_are_part_of_the_cost(folder: Path, server: Server) -> None:
-    summary = _compare_by_vectors(folder, server, "sad")
+    summary = _compare_by_vectors(folder, server, "sad", *PRICE)
     assert summary["verdicts"] == len(TEXTS)
     assert sorted(set(server.embedded)) == sorted(server.embedded)
     probed = 1 + server.embedded.index("It rained all day.")  # the probe before the run is not part of its cost
@@ -152,8 +167,8 @@ def test_vectors_of_the_built_in_model_are_part_of_the_cost(folder: Path, server
 
 
 def test_vectors_of_the_built_in_model_are_paid_once(folder: Path, server: Server) -> None:
-    first = _compare_by_vectors(folder, server, "sad")
-    again = _compare_by_vectors(folder, server, "gloomy")
+    first = _compare_by_vectors(folder, server, "sad", *PRICE)
+    again = _compare_by_vectors(folder, server, "gloomy", *PRICE)
     embedded = Counter(server.embedded)
     assert {embedded[text] for text in TEXTS} == {1}, "a run with another codebook finds the vectors in the project"
     assert (first["verdicts"], again["verdicts"]) == (len(TEXTS), len(TEXTS))
@@ -162,11 +177,11 @@ def test_vectors_of_the_built_in_model_are_paid_once(folder: Path, server: Serve
     assert calls == {3 * len(TEXTS)}, "a reply to each role, vectors are no calls"
 
 
-def _compare_by_vectors(folder: Path, server: Server, definition: str) -> dict[str, Any]:
+def _compare_by_vectors(folder: Path, server: Server, definition: str, *more: object) -> dict[str, Any]:
     """Annotate with a codebook whose words no text has, so that texts are compared with its definitions by vectors."""
     labels = f"[{{name: Alpha}}, {{name: Beta, description: {definition}}}]"
     (folder / "codebook.yaml").write_text(f"{{kind: choice, labels: {labels}}}")
     lines = ["id,text,label", *(f"d{number},{text},Alpha" for number, text in enumerate(TEXTS))]
     (folder / "texts.csv").write_text("\n".join(lines), encoding="utf-8")
     gold = ("--gold", "label=label")
-    return annotate(folder, server, "--model", "builtin/lexical@near/tiny", *PRICE, gold=gold).json
+    return annotate(folder, server, "--model", "builtin/lexical@near/tiny", *more, gold=gold).json

@@ -566,11 +566,11 @@ def test_vectors_of_a_server_are_kept_in_the_project(session: ProjectSession, mo
     failures = [ServerFault("The server is restarting.")] * 2
     monkeypatch.setattr(retries, "MAX_WAIT", 0.0)
 
-    def ask(_embedder: ServerEmbedder, texts: Sequence[str]) -> tuple[list[list[float]], int]:
+    def ask(_embedder: ServerEmbedder, texts: Sequence[str]) -> tuple[list[list[float]], int, None]:
         if failures:
             raise failures.pop()
         embedded.extend(texts)
-        return [[3.0, float(len(text))] for text in texts], 8 * len(texts)
+        return [[3.0, float(len(text))] for text in texts], 8 * len(texts), None
 
     monkeypatch.setattr(ServerEmbedder, "_ask", ask)
     session.models.embedder_spec = "ollama/nomic"
