@@ -21,7 +21,7 @@ from core.debate.protocols import panel
 from core.documents import Reference, Value
 from core.errors import MootError
 from core.formatting import format_count, format_percent, format_timestamp, join_names, plural
-from core.runs import LEXICAL_MODEL, RunRow, RunSettings, builtin_name
+from core.runs import LEXICAL_MODEL, Prepass, RunRow, RunSettings, builtin_name
 from core.services.evaluation import annotation_arrays, corrected_regression, held_out
 from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.evaluation.reference import reference_names
@@ -173,7 +173,8 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
         yield f"The settings started from the preset {values[PRESET]} ({preset.title})."
     is_prompted = not all(model.is_builtin for model in settings.role_models.values())
     if is_prompted and not settings.params.get(protocols.custom.SCRIPT):
-        written = "follow those of the paper in other words" if preset and preset.templates else "are Moot's own"
+        of_paper = "follow those of the paper in other words, where it gives any"
+        written = of_paper if preset and preset.templates else "are Moot's own"
         is_changed = any(not label.endswith(OTHER_MOOT) for label in own_prompts(settings).values())
         changed = ", and some were changed for this run" if is_changed else ""
         yield f"The instructions to the models {written}{changed}."
@@ -186,6 +187,9 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
         persona_set = panel.persona_set_of(values)
         members, groups = len(persona_set.members), [group.name for group in persona_set.groups]
         yield f"{format_count(members, 'persona')} in {format_count(len(groups), 'group')}: {join_names(groups)}."
+        quotes = [quote for member in persona_set.members for quote in member.persona.evidence if quote.supported]
+        if sources := sorted({quote.source for quote in quotes}):
+            yield f"Quotations from {join_names(sources)} support what the personas look for."
     if vote := spec.describe_vote(values, kind):
         yield vote
     yield "A reply that could not be read was requested once more."
@@ -194,6 +198,8 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
 def _circumstances(session: ProjectSession, run: RunRow) -> Iterable[str]:
     """Yield sentences on the documents and examples in prompts, on early decisions, and on seed and iteration."""
     settings, spec = run.settings, protocols.known(run.settings)
+    if settings.prepass.ambiguous:
+        yield _ambiguous_documents(session, settings.prepass)
     first = session.store.documents.load(session.store.runs.document_ids(run.run_id)[:1], gold=False)
     for document in first:
         text, *context = document.fields
@@ -213,11 +219,43 @@ def _circumstances(session: ProjectSession, run: RunRow) -> Iterable[str]:
             f"debate; {early.audited:,} more, drawn at random, could have been and had a full debate as a check."
         )
     yield f"Seed of Moot's own random choices: {settings.seed}."
+    refused, titles = _refused_settings(session, run), role_titles(settings)
+    for name in dict.fromkeys(name for names in refused.values() for name in names):
+        roles = join_names([titles.get(role, role) for role, names in refused.items() if name in names])
+        yield f"The server refused the setting {name} of {roles}, which was then left out."
     if any(model.sampling.seed is not None for model in settings.role_models.values()):
         yield "Each iteration and each sample has a seed of its own, counted from the seed of the model."
     iterations = [row.run_id for row in siblings(session, run)]
     if len(iterations) > 1 and run.run_id in iterations:
         yield f"This is iteration {iterations.index(run.run_id) + 1} of {len(iterations)} with the same settings."
+
+
+_SETTINGS = {
+    "temperature": "temperature",
+    "top_p": "top p",
+    "seed": "seed",
+    "reasoning_effort": "effort",
+    "think": "effort",
+    "response_format": "JSON schema",
+}
+"""Words for settings of a model, by the name that a server may refuse."""
+
+
+def _refused_settings(session: ProjectSession, run: RunRow) -> dict[str, list[str]]:
+    """Return the settings that the server of a role refused in words, by role; roles without any are left out."""
+    by_role = session.store.transcripts.refused_params(run.run_id).items()
+    words = {role: [_SETTINGS[name] for name in sorted(names) if name in _SETTINGS] for role, names in by_role}
+    return {role: names for role, names in words.items() if names}
+
+
+def _ambiguous_documents(session: ProjectSession, prepass: Prepass) -> str:
+    """Return a sentence on the votes that selected the documents of a run."""
+    votes = session.run(prepass.ambiguous).settings
+    (model,) = votes.role_models.values()
+    return (
+        f"The documents are those that are ambiguous by {votes.params['k']} answers of {describe_model(model)}: the "
+        f"shares of the two most common answers differ by at most {prepass.theta:g} (Courtroom-LLM 2024, section 4.2)."
+    )
 
 
 def _codebook(settings: RunSettings) -> Iterable[Block]:
@@ -277,10 +315,13 @@ def _reference(session: ProjectSession, run: RunRow, report: EvaluationReport) -
             f"The reference is {noun} ({counted}).{sight} The documents are not a random sample of the run: "
             f"{join_names(counts)}. The scores describe these documents alone and have no intervals."
         )
-    intervals = "Intervals are at 95% over documents"
+    intervals, wilson = "Intervals are at 95% over documents", "Wilson intervals (Wilson, 1927)"
     if basis.design == "groups":
         groups = format_count(basis.units, "group")
         intervals = f"Documents of one group depend on each other; intervals are at 95% over {groups}"
+        wilson += f" {_EFFECTIVE}"
+    if run.settings.codebook.kind != "rating":
+        intervals += f"; those of shares are {wilson}"
     return f"The reference is {noun} ({counted}). {intervals}.{_agreement(session, run, report)}"
 
 
@@ -325,9 +366,12 @@ def _review(session: ProjectSession, run: RunRow, report: EvaluationReport) -> s
         f"The reference is the review of documents{who}.{sight} {drawn} of {population} were drawn one after another "
         f"{chances}.{chosen}{discarded} Each document drawn is weighted by its selection probability, and weights are "
         "calibrated to the verdicts on all documents (Deville and Särndal, 1992). Intervals are at 95% and account "
-        "for the design; those of shares are Wilson intervals with the effective number of cases (Korn and Graubard, "
-        "1998)."
+        f"for the design; those of shares are Wilson intervals (Wilson, 1927) {_EFFECTIVE}."
     )
+
+
+_EFFECTIVE = "with the effective number of cases (Korn and Graubard, 1998)"
+"""Addition to the intervals of shares of documents that depend on each other or were drawn."""
 
 
 def _sight(session: ProjectSession, run: RunRow, person: str) -> str:
@@ -480,16 +524,19 @@ def _cell(estimate: Estimate) -> str:
 
 def _models(session: ProjectSession, run: RunRow) -> ManuscriptTable:
     served, titles = session.store.transcripts.served_models(run.run_id), role_titles(run.settings)
+    refused = _refused_settings(session, run)
     rows = [
         (
             titles.get(role, role),
             model.spec,
             ", ".join(sorted(served.get(role, ()))) or "not reported",
             "none" if model.is_builtin else describe_sampling(model.sampling),
+            *([", ".join(refused.get(role, ["none"]))] if refused else []),
         )
         for role, model in run.settings.role_models.items()
     ]
-    return ManuscriptTable(("Role", "Model", "Version reported by the server", "Settings"), tuple(rows), "Models")
+    head = ("Role", "Model", "Version reported by the server", "Settings", *(["Refused settings"] if refused else []))
+    return ManuscriptTable(head, tuple(rows), "Models")
 
 
 def _value(codebook: Codebook, value: float) -> Value | None:

@@ -123,6 +123,15 @@ class Transcripts(ReadRepository):
         )
         return {role: frozenset(names) for role, names in rows}
 
+    def refused_params(self, run_id: str) -> dict[str, frozenset[str]]:
+        """Return the parameters of requests that servers refused in a run, by role; roles without any are left out."""
+        rows = self._connection.rows(
+            "SELECT role, list(DISTINCT refused_params) FROM turns JOIN replies USING (key) "
+            "WHERE turns.run_id = ? AND NOT superseded AND refused_params <> '[]' GROUP BY role ORDER BY role",
+            [run_id],
+        )
+        return {role: frozenset[str]().union(*map(load, lists)) for role, lists in rows}
+
     def page(
         self, run_id: str, *, search: str = "", status: str = "", offset: int = 0, limit: int = 50
     ) -> FinishedPage:

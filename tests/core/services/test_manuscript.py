@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from core.codebook import CHOICE_ITEM, Codebook, Label, Scale
 from core.debate.protocols import ecj
 from core.documents import Document
 from core.files import shipped_folder
 from core.formatting import format_number
-from core.runs import ErrorHandling, RoleModel, RunRow, Sampling, Template
+from core.runs import ErrorHandling, Prepass, RoleModel, RunRow, Sampling, Template
 from core.services import manuscript
 from core.services.evaluation.evaluation import evaluate
 from core.services.manuscript_formats import Manuscript, ManuscriptTable, write
@@ -28,6 +29,7 @@ from core.services.review.review_plan import ReviewPlan
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate, queue_runs, studio
+from tests.servers.scripted import Scripted, debating
 
 BOOK = Codebook(
     labels=(
@@ -109,7 +111,7 @@ def test_methods_name_the_raters_and_their_agreement(workspace: Workspace, tmp_p
     assert reference.startswith(
         "The reference is gold, the value that ann and ben share, or the only one (n = 6 documents; not "
     )
-    assert "over documents. Where the raters differ (6 values), there is no gold. Krippendorff's" in reference
+    assert "(Wilson, 1927). Where the raters differ (6 values), there is no gold. Krippendorff's" in reference
     assert f"Krippendorff's nominal alpha of the raters, with 95% intervals: {format_number(agreement)} (" in reference
 
 
@@ -254,9 +256,12 @@ def test_methods_state_where_the_instructions_come_from(world: tuple[ProjectSess
         return next(sentence for sentence in written.split(". ") if sentence.startswith("The instructions"))
 
     assert instructions("") == "The instructions to the models are Moot's own"
-    assert instructions("paper") == "The instructions to the models follow those of the paper in other words"
+    assert instructions("paper") == (
+        "The instructions to the models follow those of the paper in other words, where it gives any"
+    )
     assert instructions("paper", "## user\n{{ document }}") == (
-        "The instructions to the models follow those of the paper in other words, and some were changed for this run"
+        "The instructions to the models follow those of the paper in other words, where it gives any, and some were "
+        "changed for this run"
     )
     older = instructions("", "## user\n{{ document }}", "ecj/judge.v1")
     assert older == "The instructions to the models are Moot's own", "an earlier Moot, not the user, wrote it"
@@ -323,6 +328,71 @@ def test_methods_state_what_is_unusual_about_a_run(tmp_path: Path) -> None:
         assert "Prompts show the text (text) with question as context." in methods(session, session.run(alone.run_id))
         stopped = run.model_copy(update={"verdicts": 2, "unresolved": 0})
         assert "We annotated 2 of 5 documents" in str(manuscript.build(session, stopped).sections["Methods"][0])
+
+
+def test_methods_state_that_only_ambiguous_documents_were_used(tmp_path: Path) -> None:
+    with studio(tmp_path) as (_, session):
+        (votes,) = queue_runs(session, planning.Plan(protocol="single", params={"method": "vote", "k": 3}))
+        session.start_or_resume(votes.run_id).result(60)
+        run = annotate(session)
+        text = methods(session, run, prepass=Prepass(ambiguous=votes.run_id, theta=0.4))
+        assert "ambiguous" not in methods(session, run)
+    assert (
+        "The documents are those that are ambiguous by 3 answers of word-list baseline: the shares of the two most "
+        "common answers differ by at most 0.4 (Courtroom-LLM 2024, section 4.2)."
+    ) in text
+
+
+def test_methods_state_settings_that_the_server_refused(tmp_path: Path) -> None:
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if "temperature" in body:
+            error = {"message": "Unsupported value: 'temperature' does not support 0 with this model."}
+            return web.json_response({"error": error}, status=400)
+        return await debating()(request, body)
+
+    with Scripted(behave) as server, studio(tmp_path, documents=1) as (space, session):
+        space.use_connection("mock", server.url)
+        models = {
+            role: RoleModel(connection="mock", model="m", sampling=Sampling(temperature=temperature))
+            for role, temperature in (("critic", 0.0), ("judge", None))
+        }
+        (run,) = queue_runs(session, planning.Plan(protocol="ecj", role_models=models))
+        session.start_or_resume(run.run_id).result(60)
+        paper = manuscript.build(session, session.run(run.run_id))
+    assert "The server refused the setting temperature of Critic, which was then left out." in str(
+        paper.sections["Methods"][0]
+    )
+    (table,) = paper.sections["Appendix: models"]
+    assert isinstance(table, ManuscriptTable)
+    assert table.head[-1] == "Refused settings"
+    assert {row[0]: row[-1] for row in table.rows} == {"Extractor": "none", "Critic": "temperature", "Judge": "none"}
+
+
+def test_methods_name_the_documents_that_support_the_personas(world: tuple[ProjectSession, RunRow]) -> None:
+    file = shipped_folder("sample_data") / "panel" / "personas.yaml"
+    params = {"personas": file.read_text(encoding="utf-8")}
+    quoted = "Quotations from librarians_notes.txt and reading_at_home.md support what the personas look for."
+    assert quoted in methods(*world, protocol="panel", params=params)
+    assert "Quotations" not in methods(*world, protocol="panel", params={**params, "style": "simple"})
+
+
+def test_source_of_intervals_is_cited_where_there_are_intervals_of_shares(workspace: Workspace, tmp_path: Path) -> None:
+    session = workspace.open(tmp_path / "p.duckdb")
+    documents = [Document(f"d{n}", {"text": "bath"}, gold={"gold": {CLEAN: True}}, group=f"{n % 3}") for n in range(9)]
+    session.store.documents.add([replace(document, group="") for document in documents])
+    session.store.codebooks.save(BOOK)
+    run = annotate(session)
+    paper = manuscript.build(session, run)
+    assert "over documents; those of shares are Wilson intervals (Wilson, 1927)." in str(paper.sections["Methods"])
+    assert "wilson1927" in paper.bibliography
+    assert "korn1998" not in paper.bibliography
+    assert "wilson1927" not in manuscript.build(session, run, "reviewed").bibliography, "there is no review"
+    session.store.documents.add(documents)  # adds the groups
+    paper = manuscript.build(session, run)
+    assert "over 3 groups; those of shares are Wilson intervals (Wilson, 1927) with the effective number" in str(
+        paper.sections["Methods"]
+    )
+    assert "korn1998" in paper.bibliography
 
 
 def test_methods_state_how_reviewed_documents_were_selected(tmp_path: Path) -> None:
