@@ -47,7 +47,10 @@ class ServerLimiter:
         self._allowed = self._slow_from = float(self._max_calls)
         self._on_change = on_change
         self._in_flight = 0
-        self._queue: deque[asyncio.Future[None]] = deque()
+        self._is_alone = False
+        """True while a call is in flight that must be the only one."""
+        self._queue: deque[tuple[asyncio.Future[None], bool]] = deque()
+        """Waiting calls, with True for one that must be the only one in flight."""
         self._until = 0.0
         self._several_until = -math.inf
         """The end of the last call beside which others were in flight, on the clock of the event loop."""
@@ -60,9 +63,12 @@ class ServerLimiter:
         return int(self._allowed)
 
     @asynccontextmanager
-    async def call(self, tokens: int) -> AsyncIterator[None]:
-        """Wait until a call with so many tokens (prompt plus output limit) may start; the call is in the context."""
-        await self._wait_for_slot()
+    async def call(self, tokens: int, *, alone: bool = False) -> AsyncIterator[None]:
+        """Wait until a call with so many tokens (prompt plus output limit) may start; the call is in the context.
+
+        No other call is in flight beside one that is ``alone``.
+        """
+        await self._wait_for_slot(alone)
         try:
             loop = asyncio.get_running_loop()
             while (wait := self._until - loop.time()) > 0:
@@ -107,33 +113,38 @@ class ServerLimiter:
         if self.at_once != before:
             self._on_change(self.at_once if self.at_once < self._max_calls else None)
 
-    async def _wait_for_slot(self) -> None:
-        if not self._queue and self._in_flight < self.at_once:
-            self._in_flight += 1
-            return
+    async def _wait_for_slot(self, alone: bool) -> None:
         turn = asyncio.get_running_loop().create_future()
-        self._queue.append(turn)
+        waiting = turn, alone
+        self._queue.append(waiting)
+        self._start_waiting()
         try:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self._free_slot()  # it was already given to this call
-            elif turn in self._queue:
-                self._queue.remove(turn)
+            elif waiting in self._queue:
+                self._queue.remove(waiting)
+                self._start_waiting()  # those behind a call that had to wait for the others
             raise
 
     def _free_slot(self) -> None:
         if self._in_flight > 1:
             self._several_until = asyncio.get_running_loop().time()
         self._in_flight -= 1
+        self._is_alone &= self._in_flight > 0
         self._start_waiting()
 
     def _start_waiting(self) -> None:
-        while self._queue and self._in_flight < self.at_once:
-            turn = self._queue.popleft()
+        while self._queue:
+            turn, alone = self._queue[0]
             if not turn.done():
+                if self._in_flight >= (1 if alone or self._is_alone else self.at_once):
+                    return
                 self._in_flight += 1
+                self._is_alone = alone
                 turn.set_result(None)
+            self._queue.popleft()
 
 
 Settle: TypeAlias = Callable[[float | None], None]

@@ -40,6 +40,9 @@ BUDGET_CHARACTERS = 2_000
 SHARED_CONTEXT = (
     "Calls at the same time share the context of this server: lower the calls at once, or start it with more context."
 )
+MAX_SHARED = 2
+"""Attempts of a call that a full shared context ended, after which the call is repeated without others beside it."""
+
 OVER_BUDGET = "budget"
 """Error kind of an attempt that was stopped because its reply cost more than the budget allows."""
 
@@ -256,8 +259,18 @@ class ModelCaller:
         def on_wait(kind: str, seconds: float) -> None:
             self.publish(TurnWaiting(self.run_id, pending.document.id, pending.turn, kind, seconds))
 
+        shared = 0
+
+        async def attempt() -> Reply:
+            nonlocal shared
+            try:
+                return await self._attempt(key, pending, buffer, alone=shared >= MAX_SHARED)
+            except RateLimited as error:
+                shared += error.remedy == SHARED_CONTEXT
+                raise
+
         try:
-            return await self._retry(lambda: self._attempt(key, pending, buffer), on_wait)
+            return await self._retry(attempt, on_wait)
         except ModelError as error:
             on_wait(error.kind, 0.0)
             raise
@@ -282,16 +295,16 @@ class ModelCaller:
         finally:
             self._waiting.discard(task)
 
-    async def _attempt(self, key: str, pending: PendingTurn, buffer: StreamBuffer) -> Reply:
+    async def _attempt(self, key: str, pending: PendingTurn, buffer: StreamBuffer, *, alone: bool) -> Reply:
         request, role_model = pending.request, pending.role_model
         # Providers count the prompt and the output limit of a request before it is answered.
         output_limit = 0 if role_model.is_builtin else request.output_limit(role_model)
         max_cost = self.models.max_cost(role_model, request)
         try:
-            async with self._admitted(role_model, request.characters, output_limit, max_cost) as settle:
+            async with self._admitted(role_model, request.characters, output_limit, max_cost, alone=alone) as settle:
                 began = time.monotonic()
                 self.publish(TurnStarted(pending.started(self.run_id)))
-                reply = await self._ask(key, pending, buffer, settle, max_cost)
+                reply = await self._ask(key, pending, buffer, settle, max_cost, alone=alone)
                 seconds = time.monotonic() - began
                 sent = self.models.sent_limit(role_model, output_limit)  # a refusal may just have lowered it
                 reply = paid_reply(reply, key, seconds=seconds, run_id=self.run_id, output_limit=sent)
@@ -318,13 +331,19 @@ class ModelCaller:
 
     @asynccontextmanager
     async def _admitted(
-        self, role_model: RoleModel, characters: int, output_limit: int, max_cost: float | None
+        self,
+        role_model: RoleModel,
+        characters: int,
+        output_limit: int,
+        max_cost: float | None,
+        *,
+        alone: bool = False,
     ) -> AsyncIterator[Settle]:
         """Wait until the limits of the server, the concurrency and the budget of the run allow a call."""
         limiter = self._limiter(role_model)
         async with AsyncExitStack() as stack:
             tokens = characters // CHARACTERS_PER_TOKEN + output_limit
-            await self._wait(stack.enter_async_context, limiter.call(tokens))
+            await self._wait(stack.enter_async_context, limiter.call(tokens, alone=alone))
             try:
                 async with self._slots, self.budget.reserve(max_cost) as settle:
                     if self._is_paused:  # since this call began to wait for its slot or for the budget
@@ -336,7 +355,14 @@ class ModelCaller:
         limiter.succeeded()
 
     async def _ask(
-        self, key: str, pending: PendingTurn, buffer: StreamBuffer, settle: Settle, max_cost: float | None
+        self,
+        key: str,
+        pending: PendingTurn,
+        buffer: StreamBuffer,
+        settle: Settle,
+        max_cost: float | None,
+        *,
+        alone: bool,
     ) -> Reply:
         """Return the model's reply; record an attempt without a reply and its billed tokens."""
         began = time.monotonic()
@@ -370,7 +396,8 @@ class ModelCaller:
             failed(OVER_BUDGET, "stopped because the reply exceeded the budget", buffer.received, usage)
             raise
         except ModelError as error:
-            is_shared = is_context_full(error) and self._limiter(role_model).had_several(since=called)
+            had_others = not alone and self._limiter(role_model).had_several(since=called)
+            is_shared = is_context_full(error) and had_others
             usage = Usage(*error.billed, estimated=True)
             kind = RateLimited.kind if is_shared else error.kind
             failed(kind, error.message, error.partial, usage, error.billed_usd)

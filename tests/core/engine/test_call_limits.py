@@ -64,6 +64,44 @@ def test_cancelled_waiting_call_frees_its_slot() -> None:
     assert asyncio.run(go()) == 1, "the quota has no more slots than before"
 
 
+def test_call_that_must_be_the_only_one_waits_for_those_before_it_and_holds_those_behind_it() -> None:
+    async def go() -> list[str]:
+        limiter, log = ServerLimiter(3), []
+
+        async def call(name: str, alone: bool = False) -> None:
+            async with limiter.call(1, alone=alone):
+                log.append(f"+{name}")
+                await asyncio.sleep(1)
+                log.append(f"-{name}")
+
+        async with asyncio.TaskGroup() as group:
+            for name in "ab":
+                group.create_task(call(name))
+            group.create_task(call("c", alone=True))
+            cancelled = group.create_task(call("d", alone=True))
+            for name in "ef":
+                group.create_task(call(name))
+            await asyncio.sleep(0.5)
+            cancelled.cancel()
+        return log
+
+    assert run_in_simulated_time(go()) == ["+a", "+b", "-a", "-b", "+c", "-c", "+e", "+f", "-e", "-f"]
+
+
+def test_calls_behind_a_cancelled_one_that_must_be_the_only_one_start_at_once() -> None:
+    async def go() -> float:
+        limiter = ServerLimiter(2)
+        async with limiter.call(1):
+            first = asyncio.create_task(limiter.call(1, alone=True).__aenter__())
+            second = asyncio.create_task(limiter.call(1).__aenter__())
+            await asyncio.sleep(1)
+            first.cancel()
+            await asyncio.wait_for(second, 5)
+            return asyncio.get_running_loop().time()
+
+    assert run_in_simulated_time(go()) == 1
+
+
 def test_many_429s_reduce_concurrency_and_successes_restore_it() -> None:
     received: list[int | None] = []
 

@@ -23,6 +23,7 @@ from core.llm.quotas import Quota
 from core.llm.streaming import OnDelta
 from core.runs import NOT_STOPPED, RoleModel, RunSettings, Sampling, State, StopReason
 from tests.core.engine.fakes import CODEBOOK, ROLE_MODEL, World, find_service, settings
+from tests.core.simulated_time import run_in_simulated_time
 
 NOW = StopReason("user", "now")
 
@@ -441,6 +442,24 @@ def test_document_that_is_too_long_does_not_stop_the_run() -> None:
     world = World(script=lambda ask, document, times: errors.ContextTooLong("9 > 8", ""))
     status = drive(world, count=8)
     assert (status.state, status.failed) == ("done", 8)
+
+
+def test_document_that_fills_a_shared_context_alone_is_too_long() -> None:
+    def answer(ask: Request, document: Document, times: int) -> str | Exception:
+        if document.id != "d3":
+            return find_service(ask, document, times)
+        full = errors.ContextTooLong("Context size has been exceeded.")
+        full.server_text = full.message
+        return full
+
+    world = World(answer, delay=2.0)
+    run_settings = settings("single", concurrency=4)
+    status = run_in_simulated_time(world.run(world.work(run_settings, count=60)).run())
+    assert (status.state, status.verdicts, status.failed) == ("done", 59, 1)
+    error = world.verdicts["d3"].verdict.error
+    assert error is not None
+    assert error.kind == errors.ContextTooLong.kind
+    assert [attempt.kind for attempt in world.attempts] == ["rate limited", "rate limited", errors.ContextTooLong.kind]
 
 
 def test_spent_budget_pauses_without_overspending() -> None:
