@@ -117,7 +117,7 @@ class ModelError(MootError):
 
     kind: ClassVar[str] = "model"
     advice: ClassVar[str] = "Check the message of the server."
-    retryable: ClassVar[bool] = False
+    retryable: bool = False
 
     def __init_subclass__(cls, *, retryable: bool = False) -> None:
         cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cls.__name__).lower()

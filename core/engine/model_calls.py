@@ -19,7 +19,7 @@ from core.engine.call_limits import Budget, BudgetSpent, ServerLimiter, Settle
 from core.engine.interfaces import FailedAttempt, Publish, ReplyStore
 from core.engine.pending_turns import PendingTurn, paid_reply
 from core.engine.retries import with_retries
-from core.errors import ModelError, RateLimited
+from core.errors import EmptyReply, ModelError, RateLimited
 from core.hashing import digest
 from core.llm.connections import Limits
 from core.llm.embeddings import SECONDS, batches, decode_vector, encode_vector, vector_key
@@ -190,6 +190,8 @@ class ModelCaller:
     _limiters: dict[str, ServerLimiter] = field(default_factory=dict)
     _waiting: set[asyncio.Task[object]] = field(default_factory=set)
     _is_paused: bool = False
+    _replied: set[tuple[str, str]] = field(default_factory=set)
+    """(address, model) of each model that has replied."""
     _slots: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
@@ -396,6 +398,12 @@ class ModelCaller:
             failed(OVER_BUDGET, "stopped because the reply exceeded the budget", buffer.received, usage)
             raise
         except ModelError as error:
+            if (
+                isinstance(error, EmptyReply)
+                and buffer.length
+                and (role_model.base_url, role_model.model) not in self._replied
+            ):
+                error.retryable = False  # most likely the server takes every reply for reasoning, and bills it
             had_others = not alone and self._limiter(role_model).had_several(since=called)
             is_shared = is_context_full(error) and had_others
             usage = Usage(*error.billed, estimated=True)
@@ -411,6 +419,7 @@ class ModelCaller:
                 failed(CANCELLED, "stopped while the reply was streamed", text, usage)
             raise
         settle(reply.cost_usd)
+        self._replied.add((role_model.base_url, role_model.model))
         return reply
 
     def _within_budget(self, pending: PendingTurn, buffer: StreamBuffer, max_cost: float | None) -> OnDelta:

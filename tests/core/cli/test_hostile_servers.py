@@ -350,6 +350,14 @@ def test_unreadable_end_of_a_reply_costs_what_the_server_states(folder: Path) ->
     assert (result["failed"], result["cost_usd"]) == (1, 0.5)  # asked once more
 
 
+def test_server_that_takes_all_text_for_reasoning_is_asked_once_per_document(folder: Path) -> None:
+    reasoning = sending(event(piece(reasoning="The aspects present are: #Service", finish="stop")))
+    with Scripted(debating(**dict.fromkeys(("probe", *ECJ), reasoning))) as server:
+        result = annotate(folder, *toy(server, "--concurrency", 1), code=3)
+    assert "5 documents in a row met the same error" in result.stderr
+    assert rows(folder, "SELECT kind FROM attempts") == [("empty reply",)] * 5
+
+
 def test_budget_ends_with_the_price_that_the_server_states(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.llm.prices.list_price", lambda _connection, _model: Price(prompt=1, completion=1))
     with Scripted(priced_replies(0.25)) as server:
