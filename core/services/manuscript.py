@@ -21,14 +21,14 @@ from core.debate.protocols import panel
 from core.documents import Reference, Value
 from core.errors import MootError
 from core.formatting import format_count, format_percent, format_timestamp, join_names, plural
-from core.runs import LEXICAL_MODEL, Prepass, RunRow, RunSettings, builtin_name
+from core.runs import LEXICAL_MODEL, Prepass, RunRow, RunSettings, Template, builtin_name
 from core.services.evaluation import annotation_arrays, corrected_regression, held_out
 from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.repeated_runs import siblings
 from core.services.manuscript_formats import Block, Listing, Manuscript, ManuscriptTable
 from core.services.project_session import ProjectSession
-from core.services.prompt_templates import OTHER_MOOT, own_prompts
+from core.services.prompt_templates import OTHER_MOOT, own_prompts, sent_templates
 from core.services.review import review_plan
 from core.services.review.agreement import blind_report
 from core.services.runs.configuration import changed_params, describe_model, describe_sampling, role_titles
@@ -72,7 +72,7 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
         "Appendix: models": (_models(session, run),),
         **_appendix_of_protocol(run.settings),
         "Appendix: prompts": tuple(
-            Listing(f"{role} ({template.name})", template.text) for role, template in run.settings.templates.items()
+            Listing(f"{role} ({template.name})", template.text) for role, template in _prompts(session, run).items()
         ),
     }
     title = f"{session.name}: {run.title}, reference: {reference_names(reference).noun}"
@@ -283,6 +283,18 @@ def _codebook(settings: RunSettings) -> Iterable[Block]:
         }
         if words := [f"{title}: {text}." for title, text in parts.items() if text]:
             yield " ".join([f"{label.name}.", *words])
+
+
+def _prompts(session: ProjectSession, run: RunRow) -> Mapping[str, Template]:
+    """Return the templates that the debates of a run use, by key; all of them if they cannot be simulated."""
+    settings = run.settings
+    first = session.store.documents.load(session.store.runs.document_ids(run.run_id)[:1], gold=False)
+    if protocols.known(settings) is None or not first:
+        return settings.templates
+    try:
+        return sent_templates(settings.model_copy(update={"params": protocols.params_of(settings)}), first[0])
+    except (KeyError, MootError):  # a run of an older version, which had other templates
+        return settings.templates
 
 
 def _appendix_of_protocol(settings: RunSettings) -> dict[str, tuple[Block, ...]]:

@@ -19,7 +19,7 @@ from core.prompts import Message, checking
 from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, Problem
 from core.runs import BUILTIN, LEXICAL_MODEL, RoleModel, RunRow, RunSettings, Template
 from core.services.project_session import ProjectSession
-from core.services.prompt_preview import RequestPreview, preview_requests
+from core.services.prompt_preview import RequestPreview, preview_requests, simulate_requests
 from core.store.saved_versions import PromptVersion as PromptVersion
 
 OTHER_MOOT = "(other Moot version)"
@@ -427,6 +427,25 @@ def render_template(settings: RunSettings, slot: Slot, text: str, document: Docu
     values = prompts.variables(settings.codebook, document, settings.templates) | {"problem": "it names no label"}
     alone = Message("user", prompts.render_text(marked, values))
     return (RequestPreview("", slot.title, (_without_mark(alone),)),)
+
+
+_REPEATING = (prompts.REASK, "shorten")
+"""Templates of requests that repeat another one; a simulated debate sends none."""
+
+
+def sent_templates(settings: RunSettings, document: Document) -> dict[str, Template]:
+    """Return the templates of a run that a debate on the document may use, by key, from a simulation.
+
+    Raises PromptError and UsageError.
+    """
+    marks = {key: f"{TEMPLATE_MARK}{number}{TEMPLATE_MARK}" for number, key in enumerate(settings.templates)}
+    marked = {
+        key: Template(name=template.name, text=template.text.rstrip() + marks[key])
+        for key, template in settings.templates.items()
+    }
+    asks = simulate_requests(settings.model_copy(update={"templates": marked}), document)
+    sent = "\n".join(message.content for ask in asks for message in ask.messages)
+    return {key: used for key, used in settings.templates.items() if marks[key] in sent or key in _REPEATING}
 
 
 def _without_mark(message: Message) -> Message:

@@ -21,7 +21,7 @@ from core.formatting import format_number
 from core.runs import ErrorHandling, Prepass, RoleModel, RunRow, Sampling, Template
 from core.services import manuscript
 from core.services.evaluation.evaluation import evaluate
-from core.services.manuscript_formats import Manuscript, ManuscriptTable, write
+from core.services.manuscript_formats import Listing, Manuscript, ManuscriptTable, write
 from core.services.project_session import ProjectSession
 from core.services.review import actions, agreement, queue, review_plan
 from core.services.review.queue import QueueFilter
@@ -555,11 +555,22 @@ def test_appendix_leaves_out_keywords_that_no_model_saw(world: tuple[ProjectSess
 def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     built = manuscript.build(session, run)
-    prompts = built.sections["Appendix: prompts"]
-    assert len(prompts) == len(run.settings.templates)
+    prompts = [
+        block.title.split(" (")[0] for block in built.sections["Appendix: prompts"] if isinstance(block, Listing)
+    ]
+    assert {*run.settings.templates} - {*prompts} == {"extractor_again"}, "there were no extra rounds"
+    assert "reask" in prompts
     (models,) = built.sections["Appendix: models"]
     assert isinstance(models, ManuscriptTable)
     assert models.rows[0] == ("Extractor", "builtin/lexical", "not reported", "none"), "the baseline has no temperature"
+
+
+def test_appendix_has_all_prompts_of_a_run_that_cannot_be_simulated(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    older = {key: template for key, template in run.settings.templates.items() if key != "critic"}
+    settings = run.settings.model_copy(update={"templates": older})
+    paper = manuscript.build(session, run.model_copy(update={"settings": settings}))
+    assert len(paper.sections["Appendix: prompts"]) == len(older)
 
 
 def test_design_file_has_weights_of_reviewed_documents(world: tuple[ProjectSession, RunRow]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from core.codebook import Codebook, Label
+from core.documents import Document
 from core.errors import PromptError
 from core.files import shipped_folder
 from core.services import document_samples, prompt_templates
@@ -215,3 +217,22 @@ def test_draft_that_a_file_replaces_is_saved_as_a_version(session, judge):
     assert prompt_templates.template_status(session, judge).text == f"{mine.text}more\n"
     (kept,) = prompt_templates.versions(session, judge)[1:]
     assert (kept.text, kept.note) == (mine.text, "draft that other.md replaced")
+
+
+def test_only_templates_that_a_debate_uses_are_sent():
+    def sent(protocol, kind="choice", **params):
+        codebook = Codebook(kind=kind, labels=(Label(name="Good"), Label(name="Bad"), Label(name="Mixed")))
+        settings = prompt_templates.default_settings(protocol, codebook, {}, params)
+        sent = prompt_templates.sent_templates(settings, Document("1", {"text": "A text."}))
+        assert all(settings.templates[key] is template for key, template in sent.items())
+        return {key for key, template in sent.items() if not template.name.startswith("shared/")}
+
+    assert sent("single") == {"annotator"}
+    assert sent("single", method="self_refine") == {"reasoner", "review", "refine"}
+    assert sent("single", preset="parallel-5", shots=1) == {"few_shot"}
+    assert sent("ecj", extra_rounds=1) == {"extractor", "extractor_again", "critic", "judge"}
+    assert sent("discussion", rounds=0) == {"annotator"}
+    court = {"magistrate", "magistrate_second", "prosecutor", "defender", "judge", "shorten"}
+    assert sent("courtroom", shots=0) == court
+    assert sent("courtroom") == court | {"clerk"}
+    assert sent("panel", "rating", turns=0) == {"persona", "aggregator"}
