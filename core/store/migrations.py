@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -133,5 +134,6 @@ def _apply(cursor: DuckDBPyConnection, number: int, script: str) -> None:
         cursor.execute("INSERT INTO moot_schema VALUES (?, ?, ?)", [number, time.time(), digest(script)])
         cursor.execute("COMMIT")
     except BaseException:
-        cursor.execute("ROLLBACK")
+        with suppress(duckdb.Error):  # a failed commit has ended the transaction already
+            cursor.execute("ROLLBACK")
         raise

@@ -43,6 +43,18 @@ project.close()
 print(kept)
 """
 
+CREATE_ON_SMALL_DISK_SCRIPT = """
+import resource, sys
+from core.errors import StorageFull
+from core.store.database import open_file
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), hard))
+try:
+    open_file(sys.argv[1])
+except StorageFull as error:
+    print(error)
+"""
+
 
 @pytest.fixture
 def disk(tmp_path, monkeypatch):
@@ -71,6 +83,14 @@ def test_project_that_cannot_be_created_leaves_no_file(disk):
     assert {file.name for file in disk.glob("p*")} == {"p.duckdb.replies"}
     disks.empty(disk)
     open_file(disk / "p.duckdb").close()
+
+
+@pytest.mark.parametrize("size", [20_000, 40_000, 60_000])
+def test_disk_that_fills_up_while_a_project_is_created_is_reported(path, size):
+    command = [sys.executable, "-c", CREATE_ON_SMALL_DISK_SCRIPT, str(path), str(size)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert "disk is full" in done.stdout, done.stderr
+    assert list(path.parent.glob("*.duckdb*")) == []
 
 
 @pytest.mark.parametrize("content", [b"", b"id,text\n1,hello\n" * 1000, b"x"])
