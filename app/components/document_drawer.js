@@ -309,11 +309,11 @@ class DrawerView {
     const heads = annotations.map(({ title: given, by, run }) => {
       const title = this.runTitle(run) || given;
       const isOnlyVerdict = by === "verdict" && this.data.runs.length === 1;
-      return el("th", { className: by, title }, isOnlyVerdict ? "Verdict" : title);
+      return el("th", { className: by, title }, el("span", "", isOnlyVerdict ? "Verdict" : title));
     });
     const counts = rows.map(({ id }) => found(id).size);
     const quoted = !choice && counts.some((count) => count > 0);
-    const head = el("tr", "", el("th", "", "Label"), ...heads, quoted ? el("th", "", "Quotes") : null);
+    const head = el("tr", "", el("th", "", "Label"), ...heads, quoted ? el("th", "", el("span", "", "Quotes")) : null);
     const lines = rows.map(({ id, node }, row) => {
       const cells = annotations.map(({ by, values, failed }) => {
         const value = values[id];

@@ -366,12 +366,16 @@ def test_columns_of_many_reviewers_fit_beside_the_grid(open_tab, entrance, tab):
         """node => node.querySelectorAll("tr").forEach((row) => {
           for (const name of ["anna.schmidt", "Annotator B", "Annotator C", "Annotator D"]) {
             const cell = row.lastElementChild.cloneNode(true);
-            if (cell.tagName === "TH") cell.textContent = name;
+            if (cell.tagName === "TH") cell.firstElementChild.textContent = name;
             row.append(cell);
           }
         })"""
     )
     assert table.evaluate_all(HIDDEN_WIDTH) == [0]
+    name = table.locator("th span", has_text="Annotator B").bounding_box()
+    assert name["height"] > name["width"]
+    modes = table.locator("th").evaluate_all("cells => cells.map((cell) => getComputedStyle(cell).writingMode)")
+    assert {*modes} == {"horizontal-tb"}, "WebKit draws a cell that stands upright upside down"
 
 
 def test_small_window_shows_the_reasons_and_keeps_the_header_in_one_line(open_tab, entrance, tab):
