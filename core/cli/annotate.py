@@ -237,7 +237,6 @@ def resume_run(
         f"{format_count(row.documents, 'document')}; options for others are ignored. A new run with others reuses "
         "replies to unchanged requests."
     )
-    _require_connections(session, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     retryable = session.store.runs.retryable(run_id)
     retried = sum(count for status, count in retryable.items() if status in retries)
@@ -252,6 +251,7 @@ def resume_run(
             )
         added = import_with_runs.new_documents(session, run_id, extension, plan)
     if row.ended - retried < row.documents + len(added):
+        _require_connections(session, row.settings, run_id)
         _note_kept_addresses(session, row.settings, run_id)
         _preflight(session, row.settings)
         if budget is None or budget == row.budget_usd:
@@ -456,8 +456,9 @@ def _print_failures(session: ProjectSession, rows: Sequence[RunRow]) -> None:
             if not row.settings.is_builtin and retryable["unresolved"]:
                 words += f"; {_resume_options(row.run_id)} --retry unresolved asks again"
             console.print_message(words)
-        if cut.failed or cut.unresolved:  # a retry has the same limit
-            role_models = [row.settings.role_models[role] for role in cut.roles]
+        role_models = [row.settings.role_models[role] for role in cut.roles]
+        has_connections = all(role_model.connection in session.models.connections for role_model in role_models)
+        if (cut.failed or cut.unresolved) and has_connections:  # a retry has the same limit
             reached = max(cut.limits or [role_model.sampling.output_limit for role_model in role_models])
             highest = min(session.models.sent_limit(role_model, MAX_TOKENS) or MAX_TOKENS for role_model in role_models)
             if reached >= highest:

@@ -14,6 +14,7 @@ from core.engine import ray_job
 from core.services.codebooks.codebook import change_label
 from core.store.project import Project
 from tests.core.cli.invoking import CODEBOOK, annotate, arguments, moot, rows, write
+from tests.servers.scripted import ECJ, Scripted, debating, reply_with
 
 
 def test_header_is_a_choice(tmp_path: Path) -> None:
@@ -42,6 +43,18 @@ def test_rejected_rows_beyond_the_shown_ones_are_counted(tmp_path: Path) -> None
     assert "read 8, kept 1, rejected 7" in shown
     assert shown.count("no text in column 'text'") == 5
     assert "  and 2 more\n" in shown
+
+
+@pytest.mark.parametrize("finish", ["stop", "length"])
+def test_finished_run_resumes_without_its_connection(tmp_path: Path, finish: str) -> None:
+    write(tmp_path, "The staff were friendly.")
+    end = "." if finish == "stop" else " and"  # a decision that was cut is unresolved
+    judge = reply_with(f"{ECJ['judge']}{end}", finish)
+    with Scripted(debating(judge=judge)) as server:
+        first = annotate(tmp_path, "--connection", f"toy={server.url}", "--model", "toy/m").json
+    again = annotate(tmp_path, "--resume", "r0001")
+    assert again.json == first
+    assert again.json["unresolved"] == (finish == "length")
 
 
 def test_run_keeps_the_unsaved_codebook_of_the_studio(tmp_path: Path) -> None:
