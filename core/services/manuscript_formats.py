@@ -129,7 +129,12 @@ pdfLaTeX has no minus sign in text: it stops, or leaves the sign out.
 
 
 def _tex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text if letter.isprintable() or letter in " \n\t")
+    return "".join(_LATEX.get(letter, letter) for letter in _visible(text))
+
+
+def _visible(text: str) -> str:
+    """Return a text without characters that TeX skips: with one of them inside it, a command looks like other text."""
+    return "".join(letter for letter in text if letter.isprintable() or letter in " \n\t")
 
 
 def _latex(manuscript: Manuscript) -> Iterable[str]:
@@ -142,7 +147,7 @@ def _latex(manuscript: Manuscript) -> Iterable[str]:
                 case str():
                     yield _tex(block)
                 case Listing():
-                    text = block.text.replace("\\end{verbatim}", "\\ end{verbatim}")
+                    text = _visible(block.text).replace("\\end{verbatim}", "\\ end{verbatim}")
                     yield f"\\paragraph{{{_tex(block.title)}}}\n\\begin{{verbatim}}\n{text}\n\\end{{verbatim}}"
                 case ManuscriptTable():
                     yield _latex_table(block)

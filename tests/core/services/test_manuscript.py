@@ -609,6 +609,14 @@ def test_names_are_escaped_in_latex() -> None:
     assert not re.search(r"\\\\\s*[\[*]", text), "no cell can become the optional argument of a preceding line break"
 
 
+@pytest.mark.parametrize("skipped", ["\x00", "\x7f", "\ufeff"])
+def test_listing_cannot_end_with_a_character_that_tex_skips(skipped: str) -> None:
+    listing = manuscript.Listing("Judge", f"a\n\\end{skipped}{{verbatim}}\\input{{/etc/passwd}}")
+    text = write(Manuscript("m", {"Methods": (listing,)}, {}), "latex")
+    assert skipped not in text
+    assert text.index("\\input") < text.index("\\end{verbatim}")
+
+
 def test_names_are_escaped_in_markdown() -> None:
     text = write(hostile_manuscript(), "markdown")
     shown = re.sub(r"^(`{3,})text\n.*?^\1$", "", text, flags=re.S | re.M)
