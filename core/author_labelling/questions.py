@@ -29,7 +29,7 @@ from core.hashing import digest
 MAX_OPTIONS = 4
 """Options made for one text, as in the paper's questions on sentiment (section 5)."""
 MAX_ASKED = 4
-"""Most questions about one text, as in the paper (section 2.2)."""
+"""Most questions about one text; the paper always asks so many (section 2.2)."""
 READING_SECONDS = 5.0
 """Minimum reading time before a question can be answered (section 2.2)."""
 MAX_WORD_CHARACTERS = 40

@@ -13,9 +13,9 @@ Temperature: 0.7 for ``self_consistency``, 0.5 for ``vote`` (and so for the ambi
 for ``form``, else the server's default. The 0 of Tseng et al. and the 0.5 of Courtroom-LLM are set by presets.
 Deviations: k is 5 for every method (G-Eval has 20: its preset). A vote needs a decision from more than half of the k
 samples; ties are unresolved. In self-refine an error in the draft or the review fails the debate; an unreadable draft
-or review is refined all the same. The form's steps are written in the reply that fills in the form (MAJ-Eval, appendix
-A.10.1, gives three fixed steps and asks for the scores only). Its ratings are averaged over samples instead of being
-weighted by token probabilities, which few servers return.
+or review is refined all the same. The form's steps are written in the reply that fills in the form. (G-Eval has them
+written once for a task; MAJ-Eval, appendix A.10.1, gives three fixed ones; both ask for the scores only.) Its ratings
+are averaged over samples instead of being weighted by token probabilities, which few servers return.
 """
 
 from __future__ import annotations
