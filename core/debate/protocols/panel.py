@@ -346,10 +346,15 @@ SPEC = ProtocolSpec(
     debate=debate,
     params=_PARAMS,
     presets={
-        "paper": Preset("As in the paper with Claude 3.7, T = 1", {"turns": 6, **_NO_LIMITS}, {"": 1.0}, "paper"),
-        "paper-qwen": Preset("As in the paper with Qwen 3, T = 0.6", {"turns": 6, **_NO_LIMITS}, {"": 0.6}, "paper"),
+        "paper": Preset("Settings of the paper for Claude 3.7, T = 1", {"turns": 6, **_NO_LIMITS}, {"": 1.0}, "paper"),
+        "paper-qwen": Preset(
+            "Settings of the paper for Qwen 3, T = 0.6", {"turns": 6, **_NO_LIMITS}, {"": 0.6}, "paper"
+        ),
         "simple": Preset(
-            "Simple roles (its ablation)", {"turns": 6, "style": "simple", **_NO_LIMITS}, {"": 1.0}, "paper"
+            "Simple roles (ablation of the paper, T = 1)",
+            {"turns": 6, "style": "simple", **_NO_LIMITS},
+            {"": 1.0},
+            "paper",
         ),
         "alone": Preset("Without debate", {"turns": 0}),
         "chateval": Preset(
