@@ -16,12 +16,12 @@ import numpy as np
 from core.codebook import CHOICE_ITEM, Codebook, Kind, label_noun
 from core.csv_text import to_csv
 from core.debate import personas, protocols
-from core.debate.protocol_spec import PRESET
+from core.debate.protocol_spec import FROM_REVIEWS, PRESET, WEIGHTS
 from core.debate.protocols import panel
 from core.documents import Reference, Value
 from core.errors import MootError
 from core.formatting import format_count, format_percent, format_timestamp, join_names, plural
-from core.runs import LEXICAL_MODEL, Prepass, RunRow, RunSettings, Template, builtin_name
+from core.runs import LEXICAL_MODEL, Prepass, RoleModel, RunRow, RunSettings, Template, builtin_name
 from core.services.evaluation import annotation_arrays, corrected_regression, held_out
 from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.evaluation.reference import reference_names
@@ -124,7 +124,7 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
 def _annotation(session: ProjectSession, run: RunRow) -> str:
     settings, codebook = run.settings, run.settings.codebook
     titles, roles = role_titles(settings), dict[str, list[str]]()
-    for role, model in settings.role_models.items():
+    for role, model in _asked_models(settings).items():
         roles.setdefault(describe_model(model), []).append(titles.get(role, role))
     models = "; ".join(f"{model} ({join_names(names)})" for model, names in roles.items())
     if any(
@@ -147,6 +147,13 @@ def _annotation(session: ProjectSession, run: RunRow) -> str:
             "Codebook, prompts and the models' versions as reported by the servers are in the appendix.",
         )
     )
+
+
+def _asked_models(settings: RunSettings) -> dict[str, RoleModel]:
+    """Return the models of a run by role, without roles that its parameters leave nothing to do."""
+    spec = protocols.known(settings)
+    counts = spec.request_counts(protocols.params_of(settings), settings.codebook) if spec else {}
+    return {role: model for role, model in settings.role_models.items() if role not in counts or counts[role].maximum}
 
 
 def _protocol(settings: RunSettings) -> str:
@@ -192,6 +199,11 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
             yield f"Quotations from {join_names(sources)} support what the personas look for."
     if vote := spec.describe_vote(values, kind):
         yield vote
+    if kind != "rating" and str(values.get(WEIGHTS)).startswith(FROM_REVIEWS):
+        yield (
+            "A vote is weighted by the log odds that its model is right, from reviewed documents (Nitzan and Paroush, "
+            "1982)."
+        )
     yield "A reply that could not be read was requested once more."
 
 
@@ -545,7 +557,7 @@ def _models(session: ProjectSession, run: RunRow) -> ManuscriptTable:
             "none" if model.is_builtin else describe_sampling(model.sampling),
             *([", ".join(refused.get(role, ["none"]))] if refused else []),
         )
-        for role, model in run.settings.role_models.items()
+        for role, model in _asked_models(run.settings).items()
     ]
     head = ("Role", "Model", "Version reported by the server", "Settings", *(["Refused settings"] if refused else []))
     return ManuscriptTable(head, tuple(rows), "Models")

@@ -278,6 +278,17 @@ def test_roles_have_the_titles_of_the_screen(world: tuple[ProjectSession, RunRow
     assert "Annotator A" in str(sections["Appendix: models"])
 
 
+def test_role_without_anything_to_do_is_left_out(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    model = RoleModel(connection="local", model="m")
+    roles = dict.fromkeys(("persona_1", "persona_2", "coordinator", "aggregator"), model)
+    for params, asked in (({}, True), ({"turns": 0}, False), ({"coordinator": "order"}, False)):
+        settings = run.settings.model_copy(update={"protocol": "panel", "params": params, "role_models": roles})
+        sections = manuscript.build(session, run.model_copy(update={"settings": settings})).sections
+        assert ("Coordinator and Aggregator" in str(sections["Methods"][0])) == asked
+        assert ("Coordinator" in str(sections["Appendix: models"])) == asked
+
+
 def test_source_of_a_method_is_in_the_references(world: tuple[ProjectSession, RunRow]) -> None:
     def sources(protocol: str, **params: Any) -> list[str]:
         session, run = world
@@ -366,6 +377,15 @@ def test_methods_state_settings_that_the_server_refused(tmp_path: Path) -> None:
     assert isinstance(table, ManuscriptTable)
     assert table.head[-1] == "Refused settings"
     assert {row[0]: row[-1] for row in table.rows} == {"Extractor": "none", "Critic": "temperature", "Judge": "none"}
+
+
+def test_methods_state_how_votes_are_weighted(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    for weights, cited in (("equal", False), ("1, 2, 3", False), ("reviewed: 2.2, 0.85, 1.39", True)):
+        settings = run.settings.model_copy(update={"protocol": "discussion", "params": {"weights": weights}})
+        paper = manuscript.build(session, run.model_copy(update={"settings": settings}))
+        assert ("weighted by the log odds" in str(paper.sections["Methods"][0])) == cited
+        assert ("nitzan1982" in paper.bibliography) == cited
 
 
 def test_methods_name_the_documents_that_support_the_personas(world: tuple[ProjectSession, RunRow]) -> None:
