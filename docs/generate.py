@@ -52,7 +52,8 @@ def json_output() -> str:
         "# JSON output\n",
         "With `--json` the last line of standard output is one JSON object. [schemas.json](schemas.json) contains the "
         "JSON schemas (draft 2020-12) from which these tables are made. The tests validate what the commands print. A "
-        "key that is listed here will not change its meaning. Further keys may be added.\n",
+        "key that is listed here will not change its meaning. Further keys may be added. If a command ends with exit "
+        "code 2, the object has only the key `error`: what happened, and what to do.\n",
     ]
     for name, schema in schemas.items():
         parts.append(f"## {schema.get('title', name)}\n")

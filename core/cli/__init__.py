@@ -47,9 +47,13 @@ class CommandGroup(click.Group):
         return cast(click.Command, getattr(module, f"{cmd_name.replace('-', '_')}_command"))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the given command. An error gives exit code 2, Ctrl-C outside of a run exit code 3."""
+        """Run the given command. An error gives exit code 2, Ctrl-C outside of a run exit code 3.
+
+        With ``--json``, an error with exit code 2 is also printed as an object.
+        """
         console.open_standard_streams()
         sys.excepthook = console.print_traceback
+        as_json = "--json" in ctx.args  # click takes them out
         try:
             return super().invoke(ctx)
         except (KeyboardInterrupt, RuntimeError) as error:
@@ -59,7 +63,13 @@ class CommandGroup(click.Group):
             raise SystemExit(console.INCOMPLETE) from None
         except MootError as error:
             console.print_error(error)
+            if as_json:
+                console.print_json({"error": str(error)})
             raise SystemExit(console.BAD) from error
+        except click.UsageError as error:
+            if as_json:
+                console.print_json({"error": error.format_message()})
+            raise
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Parse the arguments and run the command. A full disk gives exit code 2, also while help is printed."""

@@ -259,3 +259,22 @@ def test_traceback_cannot_control_the_terminal(capsys: pytest.CaptureFixture[str
 )
 def test_empty_path_is_refused(command: tuple[str, ...]) -> None:
     assert "the path is empty" in invoking.moot(*command, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        (("evaluate", "--project", "missing.duckdb"), "There is no project at"),
+        (("runs", "--colour"), "No such option"),
+        (("annotate", "texts.csv"), "Missing option '--text'."),
+    ],
+)
+def test_error_is_also_an_object_with_json(
+    command: tuple[str, ...], error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = invoking.moot(*command, "--json", code=2)
+    assert refused.json.keys() == {"error"}
+    assert error in refused.json["error"]
+    assert error in refused.stderr
+    assert invoking.moot(*command, code=2).stdout == ""
