@@ -20,12 +20,12 @@ from core.debate.protocol_spec import FROM_REVIEWS, PRESET, WEIGHTS
 from core.debate.protocols import panel
 from core.documents import Reference, Value
 from core.errors import MootError
-from core.formatting import format_count, format_percent, format_timestamp, join_names, plural
+from core.formatting import format_count, format_number, format_percent, format_timestamp, join_names, plural
 from core.runs import LEXICAL_MODEL, Prepass, RoleModel, RunRow, RunSettings, Template, builtin_name
 from core.services.evaluation import annotation_arrays, corrected_regression, held_out
 from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.evaluation.reference import reference_names
-from core.services.evaluation.repeated_runs import siblings
+from core.services.evaluation.repeated_runs import repeats, siblings
 from core.services.manuscript_formats import Block, Listing, Manuscript, ManuscriptTable
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import OTHER_MOOT, own_prompts, sent_templates
@@ -64,7 +64,8 @@ def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
         claim,
         _REGRESSION if is_estimated else "",
     ]
-    results = [*(_results(report, view) if report.n else [_NOTHING]), claimed, *regressions]
+    scores = [*_results(report, view), *_iterations(session, run, reference, view)] if report.n else [_NOTHING]
+    results = [*scores, claimed, *regressions]
     sections: dict[str, tuple[Block, ...]] = {
         "Methods": tuple(filter(None, methods)),
         "Results": tuple(filter(None, results)),
@@ -533,6 +534,21 @@ def _results(report: EvaluationReport, view: str) -> Iterable[ManuscriptTable]:
         f"Scores of each {item} against {reference}{intervals}; {counted}",
         view,
     )
+
+
+def _iterations(session: ProjectSession, run: RunRow, reference: Reference, view: str) -> Iterable[ManuscriptTable]:
+    """Yield a table of the headline scores over all iterations, if a run has several."""
+    result = repeats(session, run, reference)
+    if result is None or len(result.runs) < 2:
+        return
+    rows = [
+        (metric.name, *map(format_number, (score.mean, score.sd, score.low, score.high)))
+        for metric in metrics.metrics(run.settings.codebook.kind)
+        if metric.headline and (score := result.measures[metric.key]).n
+    ]
+    noun = reference_names(reference).noun
+    caption = f"Scores over {len(result.runs)} iterations against {noun}, on the documents that all of them debated"
+    yield ManuscriptTable(("Score", "Mean", "SD", "Lowest", "Highest"), tuple(rows), caption, view)
 
 
 def _with_intervals(estimates: Iterable[Estimate]) -> str:

@@ -29,7 +29,7 @@ from core.services.review.review_plan import ReviewPlan
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate, queue_runs, studio
-from tests.servers.scripted import Scripted, debating
+from tests.servers.scripted import Scripted, debating, reply_with
 
 BOOK = Codebook(
     labels=(
@@ -413,6 +413,31 @@ def test_source_of_intervals_is_cited_where_there_are_intervals_of_shares(worksp
         paper.sections["Methods"]
     )
     assert "korn1998" in paper.bibliography
+
+
+def test_results_have_mean_and_deviation_of_several_iterations(tmp_path: Path) -> None:
+    answers = iter(["Bath", "Staff", "Bath", "Bath"])
+
+    async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return await reply_with(f"The label is {next(answers)}")(request, {})
+
+    with Scripted(behave) as server, studio(tmp_path, documents=0) as (space, session):
+        space.use_connection("mock", server.url)
+        book = Codebook(kind="choice", labels=(Label(name="Bath", id="a"), Label(name="Staff", id="b")))
+        session.store.codebooks.save(book)
+        session.store.documents.add(
+            Document(name, {"text": name}, gold={"gold": {CHOICE_ITEM: name}}) for name in ("a", "b")
+        )
+        model = RoleModel(connection="mock", model="m")
+        plan = planning.Plan(protocol="single", default_model=model, iterations=2, concurrency=1)
+        first, second = queue_runs(session, plan)
+        session.start_or_resume(first.run_id).result(60)
+        assert len(manuscript.build(session, session.run(first.run_id)).sections["Results"]) == 2
+        session.start_or_resume(second.run_id).result(60)
+        *_, table = manuscript.build(session, session.run(first.run_id)).sections["Results"]
+    assert isinstance(table, ManuscriptTable)
+    assert table.caption.startswith("Scores over 2 iterations against gold, on the documents that all of them debated")
+    assert ("Accuracy", "0.750", "0.354", "0.500", "1.000") in table.rows
 
 
 def test_methods_state_how_reviewed_documents_were_selected(tmp_path: Path) -> None:
