@@ -32,7 +32,8 @@ window.addEventListener("click", (event) => {
   const moveFocus = (/** @type {number} */ attempts) => {
     const name = editedName();
     const field = name?.querySelector("input");
-    if (field && name?.className !== before && (!hasMoved || document.activeElement === document.body)) {
+    // Streamlit draws a new field before it has its text.
+    if (field?.value && name?.className !== before && (!hasMoved || document.activeElement === document.body)) {
       field.focus();
       if (isNew) field.select();
       hasMoved = true;

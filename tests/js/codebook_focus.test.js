@@ -41,6 +41,16 @@ test("the name of a new label has the focus once its field is drawn", () => {
   assert.equal(focused(), "INPUT");
 });
 
+test("the name of a new label is selected once the field has it", () => {
+  const field = /** @type {HTMLInputElement} */ (document.querySelector("#field input"));
+  field.value = "";
+  click("label-add", 1);
+  drawOtherLabel();
+  field.value = "New label";
+  mock.timers.tick(200);
+  assert.deepEqual([field.selectionStart, field.selectionEnd], [0, 9]);
+});
+
 test("after a deletion by keyboard, the name of the label that is shown has the focus", () => {
   click("label-delete").remove();
   mock.timers.tick(200);
