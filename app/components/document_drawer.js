@@ -9,7 +9,7 @@ import { documentNodes, isSupported, unsupportedQuotes } from "./evidence.js";
 import { formatCount } from "./format.js";
 import { createLabels, disputedItems, labelName, valueText } from "./labels.js";
 import { LiveClient } from "./live_client.js";
-import { lastListing, noteShown, onOpenRequest } from "./open_document.js";
+import { focusRow, lastListing, noteShown, onOpenRequest } from "./open_document.js";
 import { MAX_NOTE, ReviewClient } from "./review_client.js";
 import { guidelineNode, historyNode } from "./review_panels.js";
 import { createRoles } from "./roles.js";
@@ -148,8 +148,12 @@ class DrawerView {
     else this.draw();
   }
 
+  /** Close the drawer. If it has the focus, the document's row in a list gets it. */
   close() {
+    const { document: id } = this;
+    const hadFocus = focusedIn(this.root) !== null;
     this.open(null, this.listing);
+    if (hadFocus) focusRow(id);
   }
 
   /** @param {KeyboardEvent} event */

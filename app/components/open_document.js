@@ -99,3 +99,14 @@ function markRows() {
     }
   }
 }
+
+/**
+ * Move the focus to the button of a document in a list, if there is one.
+ *
+ * @param {string | null} id
+ */
+export function focusRow(id) {
+  const buttons = [...lists.keys()].flatMap((root) => [...root.querySelectorAll("button[data-id]")]);
+  const row = /** @type {HTMLElement[]} */ (buttons).find(({ dataset }) => dataset.id === id);
+  row?.focus({ preventScroll: true });
+}

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import "./dom.js";
 import drawer, { isWrong } from "../../app/components/document_drawer.js";
-import { openDocument } from "../../app/components/open_document.js";
+import { markShownRow, openDocument } from "../../app/components/open_document.js";
 import { MAX_NOTE } from "../../app/components/review_client.js";
 import { makeTurn, makeVerdict } from "./factories.js";
 
@@ -281,6 +281,24 @@ test("a button that was pressed keeps the focus", async () => {
   openDocument("d9", { ids: ["d1", "d9", "d3"], title: "x" });
   assert.equal(root.querySelector("[role=status]").textContent, "Loading the document …");
   assert.equal(document.activeElement.textContent, "↓");
+});
+
+test("after the drawer is closed, the row of its document has its focus", async () => {
+  const list = document.body.appendChild(document.createElement("div"));
+  list.innerHTML = '<button data-id="d2"></button><button data-id="d1"></button>';
+  markShownRow(list, "button");
+  const row = /** @type {HTMLElement} */ (list.lastChild);
+  openDocument("d1", { ids: ["d1", "d2"], title: "x" });
+  await settled();
+  const close = /** @type {HTMLElement} */ (root.querySelector(".close"));
+  close.focus();
+  press("Escape");
+  assert.equal(document.activeElement, row);
+  openDocument("d1", { ids: ["d1", "d2"], title: "x" });
+  await settled();
+  row.blur();
+  press("Escape");
+  assert.equal(document.activeElement, document.body); // the focus was not in the drawer
 });
 
 test("arrow keys scroll a focused text that overflows, and another document leaves the focus on its text", async () => {
