@@ -23,13 +23,15 @@ _MIN_PROBABILITY = 0.5
 def independent_runs(session: ProjectSession, codebook: Codebook) -> list[str]:
     """Return the finished runs with a label of the codebook whose verdicts count as annotators, oldest first.
 
-    Of runs that share a model the latest counts: the others would make its errors again. A model is known by its name,
-    and vectors or training do not make a built-in model another one. Canaries and runs of the Lab do not count.
+    Of runs that share a model the one with the most documents counts, of several the latest: the others would make its
+    errors again. A model is known by its name, and vectors or training do not make a built-in model another one.
+    Canaries and runs of the Lab do not count.
     """
     labels = {label.id for label in codebook.labels}
-    found: list[str] = []
+    runs = session.all_runs()
+    found: set[str] = set()
     used: set[str] = set()
-    for run in reversed(session.all_runs()):
+    for run in sorted(reversed(runs), key=lambda run: -run.documents):
         book = run.settings.codebook
         models = {
             builtin_name(model.model)[0] if model.is_builtin else model.model
@@ -37,9 +39,9 @@ def independent_runs(session: ProjectSession, codebook: Codebook) -> list[str]:
         }
         fits = book.kind == codebook.kind and not labels.isdisjoint(label.id for label in book.labels)
         if fits and run.state == "done" and run.verdicts and not run.is_canary and used.isdisjoint(models):
-            found.append(run.run_id)
+            found.add(run.run_id)
             used |= models
-    return found[::-1]
+    return [run.run_id for run in runs if run.run_id in found]
 
 
 @cached_while(lambda session, **_: session.store.annotations.basis(LATENT))

@@ -84,6 +84,15 @@ def test_independent_runs_are_the_latest_finished_ones_without_a_common_model(pr
     assert latent_truth.independent_runs(session, other) == []
 
 
+def test_independent_run_is_the_one_with_most_documents_of_its_model(project):
+    session, (full, other) = session_with_runs(project, {"d0": "a", "d1": "b"}, {}, {}, models=MODELS[:2])
+    settings = session.run(full).settings
+    pilot = project.store.runs.create(settings, ["d0"]).run_id
+    store_debates([store_debate(project, pilot, "d0", {"judge": None}, both("a"))])
+    asyncio.run(project.sink.state(pilot, "done"))
+    assert latent_truth.independent_runs(session, CODEBOOK) == [full, other]
+
+
 def test_latent_truth_changes_when_a_run_finishes(project):
     session, runs = session_with_runs(project, {f"d{n}": "a" for n in range(4)}, {}, {}, models=MODELS[:2])
     asyncio.run(project.sink.state(runs[1], "running"))
