@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import codecs
 import io
+import itertools
 import json
 import math
 import os
@@ -90,13 +91,27 @@ def print_traceback(kind: type[BaseException], error: BaseException, trace: Trac
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table on stdout; the first column is aligned to the left, the others to the right."""
+    """Print a table on stdout; the first column is aligned to the left, the others to the right.
+
+    On a terminal, columns that do not fit beside the earlier ones follow below, each time after the first column.
+    """
     lines = [tuple(printable(cell) for cell in line) for line in (headings, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
-    for number, (name, *cells) in enumerate(lines):
-        shown = [name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
-        line = "  ".join(shown).rstrip()
-        click.echo(line if number else _style(line, dim=True))
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else math.inf
+    columns = range(1, len(widths))
+    while True:
+        ends = list(itertools.accumulate((widths[column] + 2 for column in columns), initial=widths[0]))[1:]
+        fitting = columns[: max(1, sum(end <= room for end in ends))]
+        for number, line in enumerate(lines):
+            if len(fitting) < len(widths) - 1 and not any(line[column] for column in fitting):
+                continue  # its values are in other columns
+            shown = [line[0].ljust(widths[0]), *(line[column].rjust(widths[column]) for column in fitting)]
+            text = "  ".join(shown).rstrip()
+            click.echo(text if number else _style(text, dim=True))
+        columns = columns[len(fitting) :]
+        if not columns:
+            return
+        click.echo()
 
 
 def format_with_interval(

@@ -31,7 +31,7 @@ def independent_runs(session: ProjectSession, codebook: Codebook) -> list[str]:
     runs = session.all_runs()
     found: set[str] = set()
     used: set[str] = set()
-    for run in sorted(reversed(runs), key=lambda run: -run.documents):
+    for run in sorted(runs, key=lambda run: run.documents)[::-1]:
         book = run.settings.codebook
         models = {
             builtin_name(model.model)[0] if model.is_builtin else model.model

@@ -91,6 +91,23 @@ def test_table_aligns_names_left_and_numbers_right(capsys):
     ]
 
 
+@pytest.mark.parametrize(("columns", "blocks"), [(80, 1), (23, 2), (9, 3)])
+def test_columns_beyond_the_width_of_the_terminal_follow_below(columns, blocks, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    console.print_table(
+        ["label", "n", "precision", "recall"], [["Service", "12", "0.910", "0.870"], ["macro", "", "", "0.5"]]
+    )
+    shown = capsys.readouterr().out.split("\n\n")
+    assert len(shown) == blocks
+    assert [block.split()[0] for block in shown] == ["label"] * blocks
+    assert [cell for block in shown for cell in block.splitlines()[1].split()[1:]] == ["12", "0.910", "0.870"]
+    assert ("macro" in shown[0]) == (blocks == 1), "it has no value there"
+    assert "macro" in shown[-1]
+    assert max(len(line) for block in shown for line in block.splitlines()) <= max(columns, len("Service  precision"))
+
+
 @pytest.mark.parametrize(("ended", "full"), [(0, 0), (50, 12), (100, 24)])
 def test_progress_bar_shows_the_share_of_finished_documents(ended, full):
     status = RunStatus.model_construct(run_id="r0001", state="running", documents=100, verdicts=ended, cost_usd=None)
