@@ -21,7 +21,8 @@ from core.debate.protocols import panel
 from core.documents import Reference, Value
 from core.errors import MootError
 from core.formatting import format_count, format_number, format_percent, format_timestamp, join_names, plural
-from core.runs import LEXICAL_MODEL, Prepass, RoleModel, RunRow, RunSettings, Template, builtin_name
+from core.runs import LEXICAL_MODEL, RoleModel, RunRow, RunSettings, Template, builtin_name
+from core.services.document_samples import fixed_sample
 from core.services.evaluation import annotation_arrays, corrected_regression, held_out
 from core.services.evaluation.evaluation import EvaluationReport, evaluate
 from core.services.evaluation.reference import reference_names
@@ -138,8 +139,9 @@ def _annotation(session: ProjectSession, run: RunRow) -> str:
     label_count = format_count(len(codebook.labels), label_noun(codebook.kind))
     return " ".join(
         (
-            f"We annotated {documents} with {label_count} ({_KINDS[codebook.kind]}) in Moot, by "
-            f"{_protocol(settings)}. Models: {models}.",
+            f"We annotated {documents} with {label_count} ({_KINDS[codebook.kind]}) in Moot, by {_protocol(settings)}.",
+            *_selection(session, run),
+            f"Models: {models}.",
             *_procedure(settings),
             *_circumstances(session, run),
             f"Of these documents {run.verdicts:,} received a verdict, {run.unresolved:,} remained unresolved (a reply "
@@ -211,8 +213,6 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
 def _circumstances(session: ProjectSession, run: RunRow) -> Iterable[str]:
     """Yield sentences on the documents and examples in prompts, on early decisions, and on seed and iteration."""
     settings, spec = run.settings, protocols.known(run.settings)
-    if settings.prepass.ambiguous:
-        yield _ambiguous_documents(session, settings.prepass)
     first = session.store.documents.load(session.store.runs.document_ids(run.run_id)[:1], gold=False)
     for document in first:
         text, *context = document.fields
@@ -261,14 +261,24 @@ def _refused_settings(session: ProjectSession, run: RunRow) -> dict[str, list[st
     return {role: names for role, names in words.items() if names}
 
 
-def _ambiguous_documents(session: ProjectSession, prepass: Prepass) -> str:
-    """Return a sentence on the votes that selected the documents of a run."""
-    votes = session.run(prepass.ambiguous).settings
-    (model,) = votes.role_models.values()
-    return (
-        f"The documents are those that are ambiguous by {votes.params['k']} answers of {describe_model(model)}: the "
-        f"shares of the two most common answers differ by at most {prepass.theta:g} (Courtroom-LLM 2024, section 4.2)."
-    )
+def _selection(session: ProjectSession, run: RunRow) -> Iterable[str]:
+    """Yield a sentence on how the documents were selected from those of the project, if not all were used."""
+    prepass = run.settings.prepass
+    if prepass.ambiguous:
+        votes = session.run(prepass.ambiguous).settings
+        (model,) = votes.role_models.values()
+        label = " on at least one label" if len(votes.codebook.items) > 1 else ""
+        yield (
+            f"Only ambiguous documents were used: those for which the shares of the two most common of "
+            f"{votes.params['k']} answers of {describe_model(model)} differ by at most {prepass.theta:g}{label} "
+            "(Courtroom-LLM 2024, section 4.2)."
+        )
+        return
+    used = session.store.runs.document_ids(run.run_id)
+    ids = session.store.documents.ids()[: session.store.documents.count_imported(run.created_at)]
+    if len(used) < len(ids) and used in (first := ids[: len(used)], fixed_sample(ids, len(used))):
+        selected = "are the first of" if used == first else "were drawn at random from"
+        yield f"The documents {selected} the {len(ids):,} of the project."
 
 
 def _codebook(settings: RunSettings) -> Iterable[Block]:

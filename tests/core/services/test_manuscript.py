@@ -20,6 +20,7 @@ from core.files import shipped_folder
 from core.formatting import format_number
 from core.runs import ErrorHandling, Prepass, RoleModel, RunRow, Sampling, Template
 from core.services import manuscript
+from core.services.document_samples import fixed_sample
 from core.services.evaluation.evaluation import evaluate
 from core.services.manuscript_formats import Listing, Manuscript, ManuscriptTable, write
 from core.services.project_session import ProjectSession
@@ -349,9 +350,25 @@ def test_methods_state_that_only_ambiguous_documents_were_used(tmp_path: Path) -
         text = methods(session, run, prepass=Prepass(ambiguous=votes.run_id, theta=0.4))
         assert "ambiguous" not in methods(session, run)
     assert (
-        "The documents are those that are ambiguous by 3 answers of word-list baseline: the shares of the two most "
-        "common answers differ by at most 0.4 (Courtroom-LLM 2024, section 4.2)."
+        "Only ambiguous documents were used: those for which the shares of the two most common of 3 answers of "
+        "word-list baseline differ by at most 0.4 on at least one label (Courtroom-LLM 2024, section 4.2). Models:"
     ) in text
+
+
+def test_methods_state_how_some_documents_of_the_project_were_selected(tmp_path: Path) -> None:
+    with studio(tmp_path, documents=9) as (_, session):
+        ids = session.store.documents.ids()
+        settings = planning.project_settings(session, planning.Plan(protocol="single"))
+
+        def text(documents: list[str]) -> str:
+            (run,) = planning.create_runs(session, settings, documents)
+            session.start_or_resume(run.run_id).result(60)
+            return methods(session, session.run(run.run_id))
+
+        assert "The documents are the first of the 9 of the project." in text(ids[:4])
+        assert "The documents were drawn at random from the 9 of the project." in text(fixed_sample(ids, 4))
+        assert "of the project" not in text(ids[5:])
+        assert "of the project" not in text(ids)
 
 
 def test_methods_state_settings_that_the_server_refused(tmp_path: Path) -> None:
