@@ -395,7 +395,7 @@ class ModelLibrary:
 
     async def key(self, connection: Connection) -> str | None:
         """Return the key for this address, None without one."""
-        if connection.base_url != self.connections[connection.name].base_url:
+        if connection.is_builtin or connection.base_url != self.connections[connection.name].base_url:
             return None  # a resumed run uses an older address of the connection, which must not get the key
         if connection not in self._keys:
             self._keys[connection] = await asyncio.to_thread(find_key, connection)  # a keyring may be slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import keyring
@@ -130,3 +131,10 @@ def test_model_at_an_address_that_a_run_keeps_is_known_to_reason() -> None:
     models.capabilities.get(models.connection("mine"), "m").reasons = True
     models.add(Connection(name="mine", base_url="http://127.0.0.1:2/v1"))
     assert models.reasons(role_model)
+
+
+def test_builtin_models_need_no_look_into_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.llm.model_library.find_key", lambda connection: f"a key of {connection.name}")
+    models = ModelLibrary()
+    assert asyncio.run(models.key(models.connection("builtin"))) is None
+    assert asyncio.run(models.key(models.connection("openai"))) == "a key of openai"
