@@ -400,6 +400,7 @@ class ModelCaller:
         except ModelError as error:
             if (
                 isinstance(error, EmptyReply)
+                and self.run_id
                 and buffer.length
                 and (role_model.base_url, role_model.model) not in self._replied
             ):

@@ -16,7 +16,9 @@ from core.engine.call_limits import BudgetSpent
 from core.engine.standalone_run import Spent, run_standalone
 from core.errors import EmptyReply, TimedOut, Unauthorised
 from core.llm.connections import Limits
+from core.llm.streaming import OnDelta
 from core.prompts import Message
+from core.runs import RoleModel, RunSettings
 from tests.core.engine.fakes import World, settings
 
 
@@ -60,6 +62,26 @@ def test_tokens_of_attempts_without_a_reply_are_part_of_the_cost(monkeypatch: py
     assert (spent.requests, spent.calls) == (3, 3)
     assert (spent.prompt_tokens, spent.completion_tokens) == (3 * 10 + 30, 3 * 5 + 20)
     assert spent.cost_usd == pytest.approx(3 * 0.01 + 50 * 0.01)
+
+
+def test_first_reply_of_reasoning_alone_is_asked_for_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "_backoff", lambda _failed: 0.0)
+
+    class Reasoning(World):
+        async def ask(
+            self,
+            role_model: RoleModel,
+            ask: Request,
+            run: RunSettings,
+            document: Document,
+            on_delta: OnDelta,
+            *more: object,
+        ) -> Reply:
+            on_delta("Hm.", True)
+            return await super().ask(role_model, ask, run, document, on_delta, *more)
+
+    world = Reasoning(lambda _ask, _document, times: EmptyReply("no text") if times == 0 else "fine")
+    assert drive(world)[0] == "fine"
 
 
 def test_replies_paid_before_a_failure_are_reused() -> None:
