@@ -57,6 +57,8 @@ signs before a word (ö: after it)."""
 _HUNGARIAN = _SIGNS | frozenset("áéíóöőúüű")
 _LONG_VOWEL = re.compile("ű|ő(?!e)")
 """Letters of Hungarian that are û and õ in cp1252. Portuguese has õ only before e; Estonian and French have no á."""
+_POLISH_L = re.compile("(?<=[a-z])ł(?=[aiouyó])")
+"""A letter of Polish. Its byte in cp852 is ê in cp850, rarely before these vowels, and à in MacRoman, at word ends."""
 _LETTERS = frozenset().union(*(letters for _, letters in _LATIN))
 _JIS = b"\x1b$B"
 """Escape sequence before Japanese characters in ISO-2022-JP, which has only bytes of ASCII."""
@@ -216,6 +218,9 @@ def _mostly_utf8(misfits: bytes) -> bool:
 
 
 def _legacy(sample: bytes) -> str:
+    text = sample.decode("cp852", "replace")
+    if _POLISH_L.search(text) and _fits(text, _POLISH):
+        return "cp852"
     dos = [encoding for encoding, is_small in _fitting(sample, _DOS_LATIN) if is_small]
     if len(_DOS.findall(sample)) > 0.3 * sum(byte > 127 for byte in sample):
         return next(iter(dos), "cp850")

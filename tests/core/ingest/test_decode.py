@@ -77,6 +77,8 @@ def read(data: bytes, name: str = "data.csv", encoding: str | None = None) -> Ta
         (FRENCH, "mac_roman", "mac_roman"),
         ("id;text\n1;It’s a long day—longer than I thought\xa0… isn’t it\n", "cp1252", "cp1252"),
         (CZECH, "cp852", "cp852"),
+        ("id;text\n1;Obsługa była miła, ale śniadanie zimne i źle podane\n", "cp852", "cp852"),
+        ("id;text\n1;Zupa była zimna\n", "cp852", "cp852"),
         (TURKISH, "cp857", "cp857"),
         ("id;text\n1;Soba je čista, žao nam je što smo otišli\n", "cp852", "cp852"),
         ("id;text\n1;Osoblje ljubazno, doručak odličan, šteta\n2;Išli smo već sljedeći dan\n", "cp1250", "cp1250"),
