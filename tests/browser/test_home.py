@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from app.pages import PAGES
+from tests.browser.studios import settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -38,6 +41,26 @@ def test_only_the_page_scrolls_and_links_do_not_overlap(page: Page) -> None:
     boxes = links.evaluate_all("links => links.map((link) => link.getBoundingClientRect())")
     gaps = [below["top"] - above["bottom"] for above, below in pairwise(boxes)]
     assert min(gaps) >= 0, "the colour of the current page is behind the name of the next one"
+
+
+def test_logo_is_light_on_dark_even_if_the_browser_draws_images_for_a_light_page(page: Page) -> None:
+    logo = page.get_by_test_id("stSidebarLogo")
+    logo.evaluate("""logo => {
+      const [head, data] = logo.src.split(",");
+      logo.src = `${head},${btoa(atob(data).replace("@media", "@none"))}`;
+    }""")
+    brightness = {}
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_function(
+            "dark => matchMedia('(prefers-color-scheme: dark)').matches == dark", arg=theme == "dark"
+        )
+        settle(page)
+        with Image.open(io.BytesIO(logo.screenshot())) as picture:
+            brightness[theme] = picture.convert("L").getextrema()
+    page.emulate_media(color_scheme="light")
+    assert brightness["light"][0] < 60
+    assert brightness["dark"][1] > 200
 
 
 def test_messages_about_projects_are_in_sight_below_the_fold(page: Page) -> None:
