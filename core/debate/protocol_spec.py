@@ -215,6 +215,8 @@ class ProtocolSpec:
     """Returns the number of precedents wanted for each label."""
     vote: Callable[[Params, Kind], VotingRule] = lambda _params, _kind: MajorityVote()
     """Returns the rule by which the roles of one family decide together."""
+    enforced: Mapping[Kind, str] = field(default_factory=dict)
+    """By kind, a sentence on what code changes in replies or does without them, for the methods of a paper."""
     templates: Callable[[], Mapping[str, Template]] | None = None
 
     @property

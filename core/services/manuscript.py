@@ -208,6 +208,8 @@ def _procedure(settings: RunSettings) -> Iterable[str]:
             "1982)."
         )
     yield "A reply that could not be read was requested once more."
+    if enforced := spec.enforced.get(kind):
+        yield enforced
 
 
 def _circumstances(session: ProjectSession, run: RunRow) -> Iterable[str]:

@@ -56,6 +56,8 @@ from core.documents import Document, Precedent, Value
 SEQUENCE, PARALLEL = "sequence", "parallel"
 DISPUTED, ALL = "disputed", "all"
 ANSWERS, LABELS = "answers", "labels"
+WORDS_A_SENTENCE = 60
+"""Words after which a sentence counts as another one, so that a limit holds for text without full stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +288,11 @@ SPEC = ProtocolSpec(
         "multilabel": DecisionRule("the majority of the judges", "that label is unresolved"),
         "choice": replace(VOTE_RULES["choice"], vote="the majority of the judges"),
     },
+    enforced=dict.fromkeys(
+        ("multilabel", "choice"),
+        f"An argument with too many sentences, or more than {WORDS_A_SENTENCE} words for each, was requested once "
+        "more, and cut if it was still too long.",
+    ),
     unsupported={"rating": "a trial decides between two answers, and a scale has more"},
     params=(
         Param("judges", "Judges", 3, "Number of judges.", minimum=1, maximum=5),
@@ -341,9 +348,6 @@ SPEC = ProtocolSpec(
     debate=debate,
 )
 
-
-WORDS_A_SENTENCE = 60
-"""Words after which a sentence counts as another one, so that a limit holds for text without full stops."""
 
 _END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|(?<=[。！？])[\"'”’»)\]」』]*\s*|\n+")
 _ABBREVIATED = re.compile(

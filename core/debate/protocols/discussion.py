@@ -138,6 +138,9 @@ SPEC = ProtocolSpec(
     roles=_roles,
     request_counts=_request_counts,
     kinds=VOTE_RULES,
+    enforced=dict.fromkeys(
+        VOTE_RULES, "Of an annotator without a readable reply in a round, the last readable one counted."
+    ),
     params=(
         Param("annotators", "Annotators", 3, "Number of annotators, each with its own model.", minimum=2, maximum=9),
         Param("rounds", "Maximum rounds", 2, "Rounds of discussion after the first annotation.", minimum=0, maximum=10),

@@ -172,6 +172,10 @@ SPEC = ProtocolSpec(
     deciding_role=lambda params: VERDICT if params["adaptive"] else "judge",
     request_counts=_request_counts,
     kinds=ONE_ROLE_RULES,
+    enforced={
+        "multilabel": "A label that the judge chose, but no analysis had chosen or left open, was left out.",
+        "choice": "A label that the judge chose, but no analysis had chosen or left open, was not accepted.",
+    },
     presets={
         "paper": Preset("ECJ-LLM, with its instructions", {"extra_rounds": 0, "scope": "all"}, templates="paper"),
     },

@@ -341,6 +341,9 @@ SPEC = ProtocolSpec(
         "choice": DecisionRule("shares within groups, averaged over groups: the largest", "unresolved"),
         "rating": DecisionRule("the mean within groups, then across groups"),
     },
+    enforced=dict.fromkeys(
+        ("multilabel", "choice", "rating"), "A persona without a readable final decision was left out of the means."
+    ),
     vote=lambda params, _kind: GroupMean(tuple(member.group.name for member in persona_set_of(params).members)),
     output_limits={"persona": 2048, "aggregator": 4096},
     debate=debate,

@@ -201,7 +201,16 @@ def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
 @pytest.mark.parametrize(
     ("protocol", "params", "sentences"),
     [
-        ("ecj", {"adaptive": True, "extra_rounds": 2}, ["extra rounds = 2", "adaptive = yes", "audited share = 0.1"]),
+        (
+            "ecj",
+            {"adaptive": True, "extra_rounds": 2},
+            [
+                "extra rounds = 2",
+                "adaptive = yes",
+                "audited share = 0.1",
+                "A label that the judge chose, but no analysis had chosen or left open, was left out.",
+            ],
+        ),
         (
             "discussion",
             {},
@@ -209,6 +218,7 @@ def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
                 "(Tseng et al. 2025, Evaluating Large Language Models as Expert Annotators, section 4.1, algorithm 1)",
                 "Parameters: annotators = 3; maximum rounds = 2; weights of votes = equal.",
                 "Vote: the majority, label by label. Tie: that label is unresolved.",
+                "Of an annotator without a readable reply in a round, the last readable one counted.",
             ],
         ),
         (
@@ -218,6 +228,7 @@ def methods(session: ProjectSession, run: RunRow, **changed: Any) -> str:
                 "started from the preset parallel-5 (Five judges in parallel, one precedent, T = 0.5).",
                 "judges = 5; judges deliberate = In parallel",
                 "Vote: the majority of the judges. Tie: that label is unresolved.",
+                "An argument with too many sentences, or more than 60 words for each, was requested once more, and cut",
                 "Prompts had no examples, because no document outside the run was labelled.",
             ],
         ),
