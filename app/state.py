@@ -44,8 +44,8 @@ T = TypeVar("T")
 callback_turn = threading.RLock()
 """Held while callbacks are called, by all tabs: they store what the user chose, often in the same project."""
 
-DOUBLE_CLICK_SECONDS = 0.5
-"""Seconds within which a second click on the same button belongs to a double click and is ignored."""
+DOUBLE_CLICK_SECONDS = 2.0
+"""Seconds within which a second click on the same button is ignored."""
 
 NOTICE_SECONDS = 4.0
 """Seconds for which further runs of a page show its notice again, because a run may follow at once."""

@@ -1,6 +1,7 @@
 // Show the top of each new page, and notify the page when the system's theme changes. Moot has no other theme setting.
 
 import "./codebook_focus.js"; // this component is on every page
+import "./double_click.js";
 import "./pending_input.js";
 import "./popover_focus.js";
 

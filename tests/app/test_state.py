@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from unittest.mock import Mock, patch
-
 from streamlit.testing.v1 import AppTest
 
 
@@ -30,20 +28,6 @@ def open_screen(**address):
     for name, value in address.items():
         app.query_params[name] = value
     return app.run()
-
-
-def test_second_click_counts_unless_it_belongs_to_a_double_click():
-    from app.state import state
-
-    def calls_of_clicks(*seconds):
-        work = Mock()
-        for second in seconds:
-            with patch("app.state.time.monotonic", return_value=second):
-                state.once("add", work)
-        return work.call_count
-
-    assert calls_of_clicks(10.0, 10.3) == 1
-    assert calls_of_clicks(20.0, 20.6, 21.2) == 3
 
 
 def test_new_tab_opens_the_run_in_the_address():

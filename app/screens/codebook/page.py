@@ -137,7 +137,7 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
         notes[picked] += " gold"
     with panel("Labels", str(len(by_id)), key="labels-panel") as head:
         with head:
-            button("Label", "label-add", state.once, "add label", partial(add_label, fields), icon="add")
+            button("Label", "label-add", add_label, fields, icon="add")
         rows = [{**row, "note": notes.get(row["id"], "")} for row in label_data(status.codebook)]
         shown = _LABELS(
             key="label-list",
@@ -346,8 +346,7 @@ def start(session: ProjectSession, fields: Fields) -> None:
                 button("Use", f"use-{key}", use, fields, book)
     with right:
         heading("Start from scratch", "One label at a time.")
-        first = partial(add_label, fields)
-        button("Add the first label", "label-add", state.once, "add label", first, type="primary")
+        button("Add the first label", "label-add", add_label, fields, type="primary")
         heading("Or from a file", "An exported codebook, or a YAML file that you wrote.")
         import_form(fields, None)
         if overview.count_documents(session):

@@ -279,8 +279,7 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
         size = format_count(len(group.personas), "persona")
         with panel(group.name, size, key=f"persona-group-{index}") as head:
             with head:
-                key, new = f"persona-add-{index}", partial(add, group.name)
-                icon_button("add", "Add a persona", key, state.once, f"add persona to {group.name}", new)
+                icon_button("add", "Add a persona", f"persona-add-{index}", add, group.name)
             line(group.characteristics, "q xs")
             for persona in group.personas:
                 name = persona.name

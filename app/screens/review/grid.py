@@ -130,8 +130,7 @@ def _button(label: str, act: Callable[[], actions.SavedAction | None], key: str 
         saved = act()
         state.review.saved = f"✓ {saved.words}" if saved else f"Nothing to {label.lower()}"
 
-    key = key or f"review-{label.lower()}"
-    button(label, key, state.once, key, clicked, **widget)
+    button(label, key or f"review-{label.lower()}", clicked, **widget)
 
 
 def _no_documents(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None], *, narrowed: bool) -> None:

@@ -162,18 +162,6 @@ def test_undo_and_redo_buttons_change_the_last_edit(screen, project, session):
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is True
 
 
-def test_double_click_on_undo_undoes_one_edit(screen, project, session, monkeypatch):
-    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 1e9)  # longer than the machine has run, however slow it is
-    run_id = sample_world.build(project)
-    actions.edit(session, run_id, ["d1"], "a", True)
-    actions.edit(session, run_id, ["d3"], "a", True)
-    app = screen("review", review_view="Grid")
-    for _ in range(2):
-        app.button(key="review-undo").click().run()
-    rows = queue.review_rows(session, project.store.runs.get(run_id), ["d1", "d3"])
-    assert [row.values["a"] for row in rows] == [True, False]
-
-
 def test_words_typed_for_one_example_are_not_used_for_another(screen, project, session):
     sample_world.build(project)
     key = ReviewState.edited_example.key
