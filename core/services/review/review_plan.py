@@ -140,8 +140,8 @@ def current_plan(session: ProjectSession, run: RunRow) -> ReviewPlan | None:
     if not stored:
         return None
     plan = validated(_PLAN, stored, _TITLE)
-    is_on_label = plan.claim in ("share", "f1")
-    if is_on_label and (codebook.kind == "rating" or plan.label not in {label.id for label in codebook.labels}):
+    labels = {label.id for label in codebook.labels} if codebook.kind != "rating" else set()
+    if plan.label not in (labels if plan.claim in ("share", "f1") else {""}):
         raise changed_outside(_TITLE)
     return plan
 

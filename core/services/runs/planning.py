@@ -307,14 +307,16 @@ def require_prices(settings: RunSettings, models: ModelLibrary, budget: str = "a
 
     A server that states the cost of its replies does so with the reply to a test. Those of a batch are not read.
     """
-    highest_cost = models.cost if settings.engine.name == "batch" else models.highest_cost
+    is_batch = settings.engine.name == "batch"
+    highest_cost = models.cost if is_batch else models.highest_cost
+    advice = "" if is_batch else " If the server states its costs, test the model on the Models page first."
     roles = [*(f" ({role})" for role in settings.role_models), ""]
     for role, role_model in zip(roles, models.billed_models(settings), strict=False):
         if highest_cost(role_model, Usage()) is None:
             raise UsageError(
                 f"The price of {role_model.spec}{role} is unknown, so {budget} cannot be enforced.",
                 f"Set a price (--price {role_model.spec}=IN/OUT, or the Models page), or start a run without a budget "
-                "or with a model that has a list price. If the server states its costs, test the model first.",
+                f"or with a model that has a list price.{advice}",
             )
 
 

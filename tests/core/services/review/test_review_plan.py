@@ -437,7 +437,9 @@ def test_plan_for_a_label_that_ratings_do_not_have_is_an_error(
         review_plan.current_plan(session, run)
 
 
-@pytest.mark.parametrize("changed", [{"label": "unknown"}, {"points": "many"}, {"claim": "odd"}])
+@pytest.mark.parametrize(
+    "changed", [{"label": "unknown"}, {"points": "many"}, {"claim": "odd"}, {"claim": "correct", "label": "unknown"}]
+)
 def test_plan_that_another_program_changed_is_an_error(
     changed: dict[str, str], world: tuple[ProjectSession, RunRow]
 ) -> None:
