@@ -15,7 +15,7 @@ A rating has a place between the ends of the scale, 0 to 1: 1 - (1 - w)(1 - o)(1
 No word at all is the lower end, as it means absent for multiple labels.
 
 If vectors are available, they add to the evidence of words for multiple labels. A text in which nothing carries a label
-gets the labels whose definitions are near by vectors, else the label for the rest. A choice is undecided if there is
+gets the labels that are probable by vectors, else the label for the rest. A choice is undecided if there is
 neither a word nor a vector.
 """
 
@@ -245,7 +245,7 @@ class _Roles:
         elif not hits:
             ground = "no word of another label carries it"
             if probability:
-                ground = f"its definition is near by vectors, with probability {probability:.2f}"
+                ground = f"by vectors, it has a probability of {probability:.2f}"
         elif not holds:
             hit = next((hit for hit in hits if hit.doubt), hits[0])
             ground = f'in "{evidence.quote(hit)}", {evidence.word(hit)} is {hit.doubt or "weak support"}'

@@ -11,6 +11,7 @@ written out instead, so that each token of a text needs one dictionary look-up.
 
 from __future__ import annotations
 
+import csv
 import re
 import tomllib
 import unicodedata
@@ -18,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -111,7 +113,7 @@ RELATED = {word: frozenset(group.split()) for group in _groups("families") for w
 FUNCTION_WORDS = WORDS["function_words"]
 GENERIC_WORDS = WORDS["generic_words"]
 BASELINE_NAME = "Word-list baseline"
-ASPECT_WORDS = 40  # of a common aspect that no label is about, which stand for it: the first ones are the most typical
+ASPECT_WORDS = 10  # of a common aspect that no label is about, which stand for it: the first ones are the most typical
 _ENGLISH = FUNCTION_WORDS | GENERIC_WORDS
 
 
@@ -157,18 +159,22 @@ def starters(name: str, names: Iterable[str] = ()) -> tuple[str, ...]:
     aspect's keywords come with those of the aspect that it includes (service includes staff), unless a label of the
     codebook, which has ``names``, is about that.
     """
+    return tuple(dict.fromkeys(word for aspect in _covered_aspects(name, names) for word in aspect.words))
+
+
+def _covered_aspects(name: str, names: Iterable[str]) -> list[Aspect]:
+    """Return the common aspects of a label name, then those that they include if no label has a name about them."""
     aspects, all_aspects = _aspects(name), {aspect.name for other in (*names, name) for aspect in _aspects(other)}
     included = [aspect.included for aspect in aspects if aspect.included and aspect.included not in all_aspects]
-    lists = [aspect.words for aspect in (*aspects, *map(_starter_lists().__getitem__, included))]
-    return tuple(dict.fromkeys(word for words in lists for word in words))
+    return [*aspects, *map(_starter_lists().__getitem__, included)]
 
 
-def other_aspects(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the keywords of each common aspect that none of the names is about, not even by including it."""
+def other_aspects(names: Iterable[str]) -> list[Aspect]:
+    """Return the common aspects that none of the names is about, not even by including them."""
     named = [aspect for name in names for aspect in _aspects(name)]
     covered = {part for aspect in named for part in (aspect.name, aspect.included) if part}
     aspects = dict.fromkeys(_starter_lists().values())
-    return [aspect.words for aspect in aspects if covered.isdisjoint((aspect.name, aspect.included))]
+    return [aspect for aspect in aspects if covered.isdisjoint((aspect.name, aspect.included))]
 
 
 @lru_cache(maxsize=1024)
@@ -178,21 +184,53 @@ def _aspects(name: str) -> list[Aspect]:
     return [known[part] for part in ([key] if key in known else re.findall(r"[^\W_]{3,}", key)) if part in known]
 
 
-def definitions(codebook: Codebook) -> list[tuple[int, str]]:
-    """Return pairs of a label's number and a text that defines it, none for the label for the rest.
+class ReviewSentence(NamedTuple):
+    """A sentence of a review, the common aspects that it is about, and those on which annotators may differ."""
 
-    Higher numbers stand for common aspects that no label is about, with their words.
+    text: str
+    aspects: frozenset[str]
+    possible: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def _review_sentences() -> tuple[ReviewSentence, ...]:
+    """Return the shipped sentences of reviews."""
+    with (shipped_folder("sample_data") / "review_sentences.csv").open(encoding="utf-8", newline="") as file:
+        return tuple(
+            ReviewSentence(
+                text, frozenset(filter(None, aspects.split("|"))), frozenset(filter(None, possible.split("|")))
+            )
+            for text, aspects, possible in islice(csv.reader(file), 1, None)
+        )
+
+
+def definitions(codebook: Codebook) -> list[tuple[int, str]]:
+    """Return pairs of a label's number and a text that defines it or is about it, none for the label for the rest.
+
+    Sentences of reviews are about the labels of common aspects. For several labels, higher numbers stand for the common
+    aspects that no label is about, with their words and sentences, and the last one for sentences about no aspect.
     """
     pairs = []
+    numbers: dict[str, list[int]] = defaultdict(list)
+    """Those of the labels that are about an aspect, by the name of the aspect."""
     for number, label in enumerate(codebook.labels):
         described = [f"{label.name}: {label.description}"] if label.description else []
         texts = (label.name, *described, *label.include, *label.keywords, *starters(label.name, codebook.names))
         if number != lexicon_of(codebook).rest_label:
             pairs += [(number, text) for text in dict.fromkeys(texts)]
+            for aspect in _covered_aspects(label.name, codebook.names):
+                numbers[aspect.name].append(number)
     defined = {text.casefold() for _, text in pairs}
     others = other_aspects(codebook.names) if codebook.kind == "multilabel" else []
-    for number, words in enumerate(others, len(codebook.labels)):
-        pairs += [(number, word) for word in words[:ASPECT_WORDS] if word.casefold() not in defined]
+    sentences = _review_sentences() if numbers else ()
+    for number, aspect in enumerate(others, len(codebook.labels)):
+        pairs += [(number, word) for word in aspect.words[:ASPECT_WORDS] if word.casefold() not in defined]
+        numbers[aspect.name].append(number)
+    for text, aspects, possible in sentences:
+        found = {number for aspect in aspects for number in numbers[aspect]}
+        if not (found or aspects or possible) and codebook.kind == "multilabel":
+            found = {len(codebook.labels) + len(others)}
+        pairs += [(number, text) for number in sorted(found)]
     return pairs
 
 

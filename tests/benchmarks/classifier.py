@@ -6,7 +6,8 @@ lists. Without a file, the sample hotels with their own codebook.
 
 The baseline is measured on single texts and on texts joined in fours, because word lists find more in longer texts. The
 classifier is trained on one half in the order of the review queue, whose reasons for doubt are the differences between
-the roles and the certainty of the classifier. It is measured on the other half, with MiniLM's vectors too if installed.
+the roles and the certainty of the classifier. It is measured on the other half. All of it is repeated with MiniLM's
+vectors if they are installed.
 
 The figures in the README come from the validation half of MAMS for choices and from its test half for reports: give the
 rows of one half as FILE.csv. ``OPENBLAS_NUM_THREADS=1`` saves time on a busy machine.
@@ -24,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core import baseline
+from core.baseline.evidence import LabelProbabilities, definition_probabilities
 from core.classifier import classifier
 from core.codebook import Codebook, Label, load_yaml
 from core.debate.context import parse_reply
@@ -49,25 +51,25 @@ def main(path: Path | None, book: Path | None) -> None:
     texts = [row["text"] for row in rows]
     reference = np.array([[float(row[name]) for name in codebook.names] for row in rows])
     print(f"{len(texts)} documents, {', '.join(codebook.names)}")
-    roles = _debates(codebook, texts)
-    for size in (1, 4):
-        starts = range(0, len(texts) - size + 1, size)
-        joined = [" ".join(texts[at : at + size]) for at in starts]
-        gold = np.array([reference[at : at + size].max(axis=0) for at in starts])
-        by_role = roles if size == 1 else _debates(codebook, joined)
-        scores = (f"{role} {_interval(gold, found)}" for role, found in by_role.items())
-        print(f"texts joined: {size}; {'; '.join(scores)}")
-    examples = [baseline.example(codebook, text) for text in texts]
     steps = [step for step in STEPS if step <= len(texts) // 2]
-    kinds = {"words": examples}
+    kinds: dict[str, LabelProbabilities | None] = {"words": None}
     if embeddings.available():
-        vectors = embeddings.embed_minilm(texts)
-        kinds["words and MiniLM"] = [
-            replace(example, vector=vector) for example, vector in zip(examples, vectors, strict=True)
-        ]
-    for kind, known in kinds.items():
-        result = np.array([_learn(codebook, known, reference, roles, steps, seed) for seed in range(SEEDS)])
+        kinds["words and MiniLM"] = definition_probabilities(embeddings.embed_minilm)
+    for kind, near in kinds.items():
         print(f"{kind}:")
+        roles = _debates(codebook, texts, near)
+        for size in (1, 4):
+            starts = range(0, len(texts) - size + 1, size)
+            joined = [" ".join(texts[at : at + size]) for at in starts]
+            gold = np.array([reference[at : at + size].max(axis=0) for at in starts])
+            by_role = roles if size == 1 else _debates(codebook, joined, near)
+            scores = (f"{role} {_interval(gold, found)}" for role, found in by_role.items())
+            print(f"texts joined: {size}; {'; '.join(scores)}")
+        known = [baseline.example(codebook, text, near) for text in texts]
+        if near is not None:
+            vectors = embeddings.embed_minilm(texts)
+            known = [replace(example, vector=vector) for example, vector in zip(known, vectors, strict=True)]
+        result = np.array([_learn(codebook, known, reference, roles, steps, seed) for seed in range(SEEDS)])
         print("decided  macro F1 (range of seeds)   calibration error  wrong labels among the least certain fifth")
         for position, step in enumerate(steps):
             f1, error, caught = result[:, position].T
@@ -75,14 +77,14 @@ def main(path: Path | None, book: Path | None) -> None:
             print(f"{step:>7}  {span}  {error.mean():.3f}  {caught.mean():.0%}")
 
 
-def _debates(codebook: Codebook, texts: Sequence[str]) -> dict[str, Grid]:
+def _debates(codebook: Codebook, texts: Sequence[str], near: LabelProbabilities | None) -> dict[str, Grid]:
     """Return the present labels by role of a debate, as arrays ``[document, label]``."""
     f1_by_role: dict[str, list[list[float]]] = {"extractor": [], "critic": [], "judge": []}
     for text in texts:
         document, inputs = Document("1", {"text": text}), dict[str, Reply]()
         for role, name in (("extractor", "extraction"), ("critic", "critique"), ("judge", "ruling")):
             request = Request(role, (), dict(inputs), form="labels")
-            reply = Reply(baseline.write_reply(request, codebook, document))
+            reply = Reply(baseline.write_reply(request, codebook, document, near))
             inputs[name] = parse_reply(request, reply, codebook, document)
             f1_by_role[role].append([float(label.id in inputs[name].reading.present) for label in codebook.labels])
     return {role: np.array(rows) for role, rows in f1_by_role.items()}

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import csv
+
 from core.baseline.evidence import clauses_of, select
 from core.baseline.lexicon import (
     FEW_WORDS,
     FULL_LIST,
     changed_words,
+    definitions,
     forms,
     lexicon_of,
     other_aspects,
-    starters,
     tokenise,
 )
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Kind, Label
+from core.files import shipped_folder
 from tests.each_row import each_row
+
+
+def sentences() -> list[tuple[str, set[str], set[str]]]:
+    with (shipped_folder("sample_data") / "review_sentences.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [
+        (row["text"], *(set(filter(None, row[name].split("|"))) for name in ("aspects", "possible"))) for row in rows
+    ]
+
+
+def labels_named(*names: str, kind: Kind = "multilabel") -> list[tuple[int, str]]:
+    return definitions(Codebook(kind=kind, labels=tuple(Label(name=name) for name in names)))
 
 
 @each_row(
@@ -202,5 +217,33 @@ def test_word_for_other_places_changes_the_evidence_of_all_words_of_its_label() 
 
 def test_other_aspects_are_those_that_no_name_is_about() -> None:
     every, others = other_aspects(()), other_aspects(("Price", "unheard-of"))
-    assert others == [words for words in every if words != starters("Price")]
-    assert len(others) == len(every) - 1
+    assert [aspect.name for aspect in every if aspect not in others] == ["price"]
+    assert set(others) < set(every)
+
+
+def test_shipped_sentences_name_common_aspects_and_occur_once() -> None:
+    rows, known = sentences(), {aspect.name for aspect in other_aspects(())}
+    assert len({text for text, _, _ in rows}) == len(rows) > 300
+    assert {name for _, aspects, possible in rows for name in aspects | possible} <= known
+    assert not [text for text, aspects, possible in rows if aspects & possible or not text.strip()]
+
+
+def test_sentences_define_labels_of_common_aspects_and_of_those_that_they_include() -> None:
+    alone, both = labels_named("Service", "Price"), labels_named("Service", "Staff")
+    for text, aspects, _ in sentences():
+        assert ((0, text) in alone) is bool(aspects & {"service", "staff"})
+        assert ((1, text) in alone) is ("price" in aspects)
+        assert ((0, text) in both) is ("service" in aspects)
+
+
+def test_sentences_about_no_aspect_have_a_number_of_their_own_beside_several_labels() -> None:
+    several, choice = labels_named("Service", "Price"), labels_named("Service", "Price", kind="choice")
+    last = max(number for number, _ in several)
+    about_none = {text for text, aspects, possible in sentences() if not aspects | possible}
+    assert {text for number, text in several if number == last} == about_none != set()
+    assert {number for number, _ in choice} == {0, 1}
+
+
+def test_codebook_without_a_common_aspect_needs_nosentences() -> None:
+    texts = {text for _, text in labels_named("Hawkish", "Dovish")}
+    assert texts.isdisjoint(text for text, _, _ in sentences())

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pytest
 
 from core import baseline
+from core.baseline.lexicon import definitions
 from core.classifier import classifier
 from core.codebook import Codebook, Label, Scale
 from core.debate.events import RunStatus
@@ -648,9 +649,11 @@ def test_classifier_uses_the_vectors_of_its_training(session: ProjectSession) ->
 
 
 def test_classifier_with_vectors_starts_from_the_definitions_that_are_near(session: ProjectSession) -> None:
+    about_cleanliness = {text for number, text in definitions(BOOK) if number == 0}
+
     def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
         return np.array(
-            [[0, 3] if "clean" in text.lower() or "midges" in text else [2, 0] for text in texts], np.float32
+            [[0, 3] if text in about_cleanliness or "midges" in text else [2, 0] for text in texts], np.float32
         )
 
     unseen = Document("new", {"text": "midges over my bed"})
