@@ -276,19 +276,23 @@ def _selection(session: ProjectSession, run: RunRow) -> Iterable[str]:
             "(Courtroom-LLM 2024, section 4.2)."
         )
         return
-    used = session.store.runs.document_ids(run.run_id)
-    ids = session.store.documents.ids()[: session.store.documents.count_imported(run.created_at)]
-    if len(used) < len(ids) and used in (first := ids[: len(used)], fixed_sample(ids, len(used))):
+    imported = session.store.documents.count_imported(run.created_at)
+    if run.documents >= imported:
+        return
+    used, ids = session.store.runs.document_ids(run.run_id), session.store.documents.ids()[:imported]
+    if used in (first := ids[: len(used)], fixed_sample(ids, len(used))):
         selected = "are the first of" if used == first else "were drawn at random from"
         yield f"The documents {selected} the {len(ids):,} of the project."
 
 
 def _codebook(settings: RunSettings) -> Iterable[Block]:
-    """Yield the guideline, the definitions, and a paragraph on the examples of each label with any.
+    """Yield unit and domain, the guideline, the definitions, and a paragraph on the examples of each label with any.
 
     Keywords are in it if a role has the built-in model, the only one that sees them.
     """
     codebook = settings.codebook
+    domain = f' and the domain "{codebook.domain}"' if codebook.domain else ""
+    yield f'Prompts call a document "{codebook.unit}"{domain}.'
     if codebook.guideline:
         yield codebook.guideline
     noun = label_noun(codebook.kind)

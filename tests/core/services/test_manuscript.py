@@ -133,7 +133,7 @@ def test_paper_on_ratings_states_the_scales_and_the_level_of_alpha(workspace: Wo
     scores, _ = paper.sections["Results"]
     assert isinstance(scores, ManuscriptTable)
     assert scores.caption.endswith("; Krippendorff's alpha is ordinal")
-    definitions = paper.sections["Appendix: codebook"][0]
+    definitions = paper.sections["Appendix: codebook"][1]
     assert isinstance(definitions, ManuscriptTable)
     assert definitions.head == ("Dimension", "Definition", "Scale")
     assert definitions.rows == (("Effect", "Its direction.", "−1 to 1"), ("Strength", "", "0 to 3"))
@@ -606,7 +606,7 @@ def test_appendix_contains_examples_and_keywords_of_each_label(tmp_path: Path) -
         book = Codebook(labels=(Label(name="Bath", description="The bath"), staff))
         run = run.model_copy(update={"settings": run.settings.model_copy(update={"codebook": book})})
         paper = manuscript.build(session, run)
-    table, *examples = paper.sections["Appendix: codebook"]
+    _, table, *examples = paper.sections["Appendix: codebook"]
     assert isinstance(table, ManuscriptTable)
     assert table.rows == (("Bath", "The bath"), ("Staff", ""))
     assert examples == [
@@ -636,6 +636,19 @@ def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRo
     (models,) = built.sections["Appendix: models"]
     assert isinstance(models, ManuscriptTable)
     assert models.rows[0] == ("Extractor", "builtin/lexical", "not reported", "none"), "the baseline has no temperature"
+
+
+def test_appendix_names_unit_and_domain_of_the_codebook(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+
+    def first(codebook: Codebook) -> str:
+        settings = run.settings.model_copy(update={"codebook": codebook})
+        changed = run.model_copy(update={"settings": settings})
+        return str(manuscript.build(session, changed).sections["Appendix: codebook"][0])
+
+    assert first(BOOK) == 'Prompts call a document "text".'
+    of_finance = BOOK.model_copy(update={"unit": "sentence", "domain": "monetary policy"})
+    assert first(of_finance) == 'Prompts call a document "sentence" and the domain "monetary policy".'
 
 
 def test_appendix_has_all_prompts_of_a_run_that_cannot_be_simulated(world: tuple[ProjectSession, RunRow]) -> None:
