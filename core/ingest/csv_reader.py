@@ -62,7 +62,7 @@ _SINGLE_BACKSLASH = re.compile(r'(?<!\\)(?:\\\\)*\\(?![\\"])')
 _ESCAPED_INSIDE = re.compile(r'(?:^|[,;\t|])"[^"\\\r\n]*+\\"(?=[^,;\t|\r\n"])', re.MULTILINE)
 _DOUBLED_INSIDE = re.compile(r'[^,;\t|\r\n"]""[^,;\t|\r\n"]')
 _COMMENTS = re.compile(r"(?:#[^\r\n]*[\r\n]+)+")
-_BLANK_LINE = re.compile(r"\r?\n[^\S\n]*\r?\n")
+_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
 _QUOTED_BETWEEN_SPACES = re.compile(r'"[^"\r\n]+"(?: "[^"\r\n]+")+\r?\n"')
 """The header of a file that R writes by default."""
 _ESCAPED_BETWEEN_SPACES = re.compile(r'\\"(?!\s*$| (?:["\d-]|NA\b))', re.MULTILINE)
@@ -486,17 +486,17 @@ def _head(stream: BinaryIO, decoding: Decoding) -> str:
     return text.replace("\x00", "")
 
 
-def find_dialect(head: str, prefer: Format) -> Dialect:
+def find_dialect(head: str, prefer: Format, max_titles: int = HEADER_ROWS) -> Dialect:
     """Return the dialect in which most rows of ``head`` have as many fields as the header.
 
     One column if no delimiter splits the header, or if that delimiter hardly occurs in the rows: a header such as
-    ``What did you like, if anything`` above answers. A title with a blank line below is not the header. Ties go to the
-    tab in a tsv, then to the order , ; tab |.
+    ``What did you like, if anything`` above answers. A title with a blank line below is not the header, if there are at
+    most ``max_titles``. Ties go to the tab in a tsv, then to the order , ; tab |.
     """
     if line := _SEP_LINE.match(head):
         return Dialect(line[1])
     if (comments := _COMMENTS.match(head)) and comments.end() < len(head):
-        dialect_below = find_dialect(head[comments.end() :], prefer)
+        dialect_below = find_dialect(head[comments.end() :], prefer, max_titles)
         if header_row(_first_rows(head, dialect_below)):
             return dialect_below
     if _QUOTED_BETWEEN_SPACES.match(head):
@@ -519,8 +519,9 @@ def find_dialect(head: str, prefer: Format) -> Dialect:
         widths = _widths(head, Dialect(" "))
         if len(widths) > 2 and widths[0] > 1 and len(set(widths)) == 1:
             return Dialect(" ")
-    if best_score == (0.0, 0) and (blank := _BLANK_LINE.search(head)):
-        dialect_below = find_dialect(head[blank.end() :], prefer)  # a line of text alone may be a title
+    if best_score == (0.0, 0) and max_titles and (blank := _BLANK_LINES.search(head)):
+        # a line of text alone may be a title
+        dialect_below = find_dialect(head[blank.end() :], prefer, max_titles - 1)
         if header_row(_first_rows(head, dialect_below)):
             return dialect_below
     return best

@@ -520,6 +520,12 @@ def test_title_above_the_header_is_left_out(text):
     assert table.line_numbers[0] == text[: text.index("Great")].count("\n") + 1
 
 
+def test_many_lines_with_blank_lines_between_are_read() -> None:
+    lines = tuple(f"It was noisy in room {number}." for number in range(1_200))
+    assert read("\n\n".join(lines), "texts.txt").columns == ("text",)
+    assert read("\n\n".join(lines), "texts.txt").column("text") == lines
+
+
 @each_row(
     ("text", "columns"),
     [
