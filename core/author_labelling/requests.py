@@ -42,7 +42,7 @@ EXAMPLES_SHOWN = 8
 """Latest answers that a predictor's prompt shows."""
 MAX_OPTION_CHARACTERS = 80
 
-_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%?\s*")
+_PERCENT = re.compile(r"\s*(\d{1,9}(?:\.\d+)?)\s*+%?\s*")
 
 Templates = Mapping[str, Template]
 T = TypeVar("T")

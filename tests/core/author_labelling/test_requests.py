@@ -8,6 +8,7 @@ from core.author_labelling.questions import Feature, Question, Submission
 from core.author_labelling.requests import annotate, load_templates, predict, reply_in_chat, write_questions
 from core.debate.turns import Reply
 from tests.each_row import each_row
+from tests.linear_time import check_linear_time
 
 FEATURE = Feature("urgent", "Urgent", values={"Yes": True, "No": False})
 TEXT = Submission("1", "ada", 0.0, "I have to hand it in tomorrow.")
@@ -26,14 +27,23 @@ TEXT = Submission("1", "ada", 0.0, "I have to hand it in tomorrow.")
         ('"85 %"', 0.85),
         ('"0.85"', 0.85),
         ('"high"', 0.5),
+        (f'"{"9" * 5000}"', 0.5),
     ],
 )
 def test_certainty_is_a_percentage_or_a_share(given: str, certainty: float) -> None:
+    assert predicted_certainty(given) == pytest.approx(certainty)
+
+
+def predicted_certainty(given: str) -> float:
     steps = predict(TEXT, (FEATURE,), {}, load_templates())
     next(steps)
     with pytest.raises(StopIteration) as end:
         steps.send((Reply(f'{{"value": "Yes", "certainty": {given}}}'),))
-    assert end.value.value["urgent"].certainty == pytest.approx(certainty)
+    return float(end.value.value["urgent"].certainty)
+
+
+def test_white_space_in_a_certainty_takes_linear_time() -> None:
+    check_linear_time(lambda size: predicted_certainty(f'"1{" " * size}x"'), 32_000)
 
 
 @each_row(("given", "value"), [("2", "2"), ("2.0", "2"), ('"2"', "2"), ("2.5", None), ("3", None)])
