@@ -26,7 +26,7 @@ _START = attrgetter("start")
 _HOWEVER = re.compile(r"(?:^|[.!;]) *(?:however|but),? *$", re.IGNORECASE)
 _PLACE = re.compile(r"(?:^|[\s(])(\d{1,2})\s?[.):][\s*_`\"']*\Z")
 """The number of an option before its name."""
-_ENTRY_END = re.compile(r"[^\S\n]*[*_`\"')\]]*[^\S\n]*(?:\Z|[\n.,;:(|–—]|- )")
+_ENTRY_END = re.compile(r"[^\S\n]*+[*_`\"')\]]*+[^\S\n]*+(?:\Z|[\n.,;:(|–—]|- )")
 """The end of an entry in a list of options: "2. Low", but not "2. Low urgency"."""
 _MAX_ANNOUNCED = 50
 """Announcements on one line. A model that repeats itself makes more; each is read to the end of its line."""

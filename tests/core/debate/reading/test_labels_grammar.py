@@ -298,6 +298,7 @@ def test_long_lines_take_linear_time(piece: str) -> None:
 def test_long_runs_of_one_sign_take_linear_time() -> None:
     check_linear_time(lambda size: reading(f"Label: {'!' * size}@ Food", TONE), 12_000)
     check_linear_time(lambda size: reading(f"- Food: yes {';' * size}x", STAY), 12_000)
+    check_linear_time(lambda size: reading(f"1. Warm{' ' * size}x\nThe label is 1", TONE), 12_000)
 
 
 def test_long_line_of_ratings_takes_linear_time() -> None:
