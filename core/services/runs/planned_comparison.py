@@ -117,8 +117,8 @@ def prepare(session: ProjectSession, documents: int) -> PlannedComparison:
 def create_runs(session: ProjectSession, comparison: PlannedComparison, document_ids: Sequence[str]) -> list[RunRow]:
     """Create and queue the runs of all members on these documents, then clear the comparison.
 
-    Raises UsageError if the comparison is not ready, and PromptError for a template that cannot be rendered on some of
-    the documents; no run is then created.
+    Raises UsageError if the comparison is not ready and for a budget with an unpriced model, and PromptError for a
+    template that cannot be rendered on some of the documents; no run is then created.
     """
     if not comparison.ready:
         raise UsageError(
@@ -127,6 +127,7 @@ def create_runs(session: ProjectSession, comparison: PlannedComparison, document
     able = [(member.settings, member.plan.iterations) for member in comparison.members if member.settings is not None]
     documents = prompt_templates.sample_documents(session, document_ids)
     for settings, _ in able:
+        planning.check_budget(settings, session.models)
         prompt_templates.check_templates(settings, documents)
     runs = []
     for settings, iterations in able:

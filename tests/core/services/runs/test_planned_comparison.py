@@ -97,6 +97,14 @@ def test_no_run_is_created_if_a_prompt_of_one_member_fails(session: ProjectSessi
     assert len(planned_comparison.load_plans(session)) == 2
 
 
+def test_no_run_is_created_if_the_budget_of_one_member_cannot_be_kept(session: ProjectSession) -> None:
+    unpriced = RoleModel(connection="llamacpp", model="m")
+    shown = compare_plans(session, planning.Plan(), planning.Plan(budget_usd=1.0).with_same_model(unpriced))
+    with pytest.raises(UsageError, match="price of llamacpp/m"):
+        planned_comparison.create_runs(session, shown, ["d0"])
+    assert session.store.runs.all() == []
+
+
 def test_member_that_cannot_run_gives_a_reason(session: ProjectSession) -> None:
     shown = compare_plans(
         session, planning.Plan(), planning.Plan(default_model=RoleModel(connection="gone", model="m"))
