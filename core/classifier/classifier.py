@@ -31,7 +31,7 @@ import numpy.typing as npt
 from core.codebook import MAX_LABELS, MAX_STEPS, Codebook, Kind
 from core.errors import InputError
 
-VERSION = "11"
+VERSION = "12"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
 # Standard deviations of the weights before any decision, in log-odds of two values. A listed word starts with 2.
