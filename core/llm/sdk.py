@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import sys
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core import errors
@@ -19,6 +21,26 @@ if TYPE_CHECKING:
     import openai
 
 T = TypeVar("T")
+
+_importing = threading.Lock()
+
+
+def _import_ollama() -> None:
+    """Import the package ollama without the proxies and certificates of the environment.
+
+    The package creates a client when it is imported. A proxy or certificate file that this client cannot use would end
+    the import with an error.
+    """
+    import httpx
+
+    with _importing:
+        if "ollama" not in sys.modules:
+            client = httpx.Client
+            httpx.Client = partial(client, trust_env=False, verify=trusted_signers())  # type: ignore[assignment,misc]
+            try:
+                import ollama  # noqa: F401
+            finally:
+                httpx.Client = client  # type: ignore[misc]
 
 
 def openai_client(
@@ -62,6 +84,7 @@ def ask_ollama(
     connection: Connection, seconds: float, max_bytes: int, ask: Callable[[ollama.AsyncClient], Awaitable[T]]
 ) -> T:
     """Return what ``ask`` returns for a client of an Ollama server; the rest as in ``ask_openai``."""
+    _import_ollama()
     import ollama
 
     options = _options(find_key(connection), seconds, max_bytes)
@@ -139,6 +162,7 @@ def translated_errors(connection: Connection, action: str, model: str, remedy: s
     ``action`` completes "the server did not ...", ``model`` is what it was asked for. ``remedy`` is the advice for
     refusals other than of the key, and for replies that cannot be used.
     """
+    _import_ollama()
     import httpx
     import httpx2
     import ollama

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import gzip
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -268,3 +270,23 @@ def test_failed_connection_names_its_cause() -> None:
         pass
     with pytest.raises(Unreachable, match=r"cannot be reached to list its models \(connection refused\)\. Check"):
         model_info.list_models(parse_connection("toy", server.url))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("ALL_PROXY", "socks5://127.0.0.1:1080"), ("HTTPS_PROXY", "ftp://127.0.0.1:1"), ("SSL_CERT_FILE", "missing.pem")],
+)
+def test_proxies_and_certificates_of_the_environment_are_not_read_for_a_model_list(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    script = (
+        "from core.errors import Unreachable\n"
+        "from core.llm import connections, model_info\n"
+        "try:\n"
+        "    model_info.list_models(connections.parse_connection('x', 'http://127.0.0.1:9/v1'))\n"
+        "except Unreachable as error:\n"
+        "    print(error)"
+    )  # in a process of its own, because the package ollama reads the environment when it is imported
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert "cannot be reached" in done.stdout, done.stderr
