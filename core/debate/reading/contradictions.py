@@ -168,7 +168,7 @@ _COUNTERFACTUAL = re.compile(
 _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\S\*)|\\\*|[†‡¹²³])")
 _STARRED = re.compile(r"[^\W_]\*(?![\w*])")
 _STATED_NUMBER = re.compile(
-    r"['’]?s? *(?:rating|score)? *(?:is|was|at|of|as|to(?: be)?|should be|deserves|merits|earns|:)"
+    r"['’]?s? *+(?:(?:rating|score) *+)?(?:is|was|at|of|as|to(?: be)?|should be|deserves|merits|earns|:)"
     r"(?: (?:a|only|just))* *(?P<number>-?\d{1,15}(?:\.\d{1,15})?)(?!\d| of (?:all|its|the)\b)"
 )
 """Words after a dimension that give its number: "I agree that Fluency is only 2"."""

@@ -299,6 +299,8 @@ def test_long_runs_of_one_sign_take_linear_time() -> None:
     check_linear_time(lambda size: reading(f"Label: {'!' * size}@ Food", TONE), 12_000)
     check_linear_time(lambda size: reading(f"- Food: yes {';' * size}x", STAY), 12_000)
     check_linear_time(lambda size: reading(f"1. Warm{' ' * size}x\nThe label is 1", TONE), 12_000)
+    ratings = "Fluency: 4\nEffect: 3\n\nI agree that Fluency"
+    check_linear_time(lambda size: reading(f"{ratings}{' ' * size}x", SUMMARY), 12_000)
 
 
 def test_long_line_of_ratings_takes_linear_time() -> None:
