@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
@@ -45,7 +44,8 @@ SELECT_EVENTS = f"SELECT {', '.join(_COLUMNS)} FROM events"
 class Event:
     """One event: its kind, the value before and after, and what it is about.
 
-    Events of one ``act`` were recorded together and are undone together. ``record`` sets number, act, time and actor.
+    Events of one ``act`` were recorded together and are undone together. ``record`` sets number, act and time, and the
+    actor if the event has none.
     """
 
     kind: str
@@ -70,11 +70,11 @@ def record(cursor: Cursor, actor: str, events: Sequence[Event]) -> list[Event]:
     if not events:
         return []
     seqs = cursor.execute("SELECT nextval('event_seq') FROM range(?)", [len(events)]).fetchall()
-    act, at, actor = seqs[0][0], time.time(), storable(actor)
+    act, at = seqs[0][0], time.time()
     rows = []
     for (seq,), event in zip(seqs, events, strict=True):
         content = event.kind, value_text(event.before), value_text(event.after), dump(event.payload)
-        rows.append((*content, *_about(event), seq, act, at, actor))
+        rows.append((*content, *_about(event), seq, act, at, storable(event.actor or actor)))
     insert(cursor, "events", _COLUMNS, rows)
     return [event_of(row) for row in rows]
 
@@ -169,8 +169,7 @@ def _append(
     cursor: Cursor, entries: Sequence[Entry], documents: Sequence[Document], gold: Mapping[tuple[str, str], Value]
 ) -> None:
     insert_documents(cursor, documents)
-    for actor, actor_entries in groupby(entries, _actor):
-        record(cursor, actor, [_event(entry) for entry in actor_entries])
+    record(cursor, "", [_event(entry) for entry in entries])  # one statement: many small ones take minutes
     if not gold:
         return
     rows = [(document_id, AUTHOR, item, value_text(value)) for (document_id, item), value in gold.items()]
@@ -180,10 +179,6 @@ def _append(
             "AND gold.rater = new.rater AND gold.item = new.item"
         )
         cursor.execute("INSERT INTO gold BY NAME SELECT * FROM incoming")
-
-
-def _actor(entry: Entry) -> str:
-    return storable(entry.by if isinstance(entry, Answer) else entry.author)
 
 
 def _event(entry: Entry) -> Event:
@@ -197,4 +192,5 @@ def _event(entry: Entry) -> Event:
         document_id=document,
         codebook_version=entry.codebook_version if isinstance(entry, Submission) else None,
         payload=ENTRY.dump_python(entry, mode="json"),
+        actor=entry.by if isinstance(entry, Answer) else entry.author,
     )

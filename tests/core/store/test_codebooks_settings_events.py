@@ -6,8 +6,10 @@ import time
 
 import pytest
 
+from core.author_labelling.questions import Answer
 from core.codebook import Codebook, Label, parse_codebook
-from core.store import saved_versions
+from core.store import events, saved_versions
+from core.store.rows import insert
 from tests.core.store.helpers import make_codebook
 
 
@@ -97,3 +99,13 @@ def test_each_change_of_a_setting_is_an_event(project):
         ("pace", None, 1, "me"),
     ]
     assert [event.seq for event in project.store.events.all(limit=1)] == [max(event.seq for event in events)]
+
+
+def test_answers_of_several_annotators_are_stored_with_one_statement(project, monkeypatch):
+    inserts = []
+    monkeypatch.setattr(events, "insert", lambda *args: inserts.append(insert(*args)))
+    answers = [Answer("d1/purchase", by, 0.0, "readers", "Yes") for by in ("anna", "ben", "anna", "ben")]
+    project.store.author_log.append(answers)
+    assert len(inserts) == 1
+    assert project.store.author_log.entries() == answers
+    assert [event.actor for event in reversed(project.store.events.all())] == ["anna", "ben", "anna", "ben"]
