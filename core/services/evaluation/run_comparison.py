@@ -443,7 +443,9 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
 def leaderboard_references(session: ProjectSession) -> dict[Reference, int]:
     """Return the references that any run has, with the largest number of documents; never another run."""
     counts: dict[Reference, int] = {}
-    for run in session.all_runs():
+    document_sets = session.store.runs.document_sets()
+    runs = {(label_key(run.settings.codebook), document_sets.get(run.run_id)): run for run in session.all_runs()}
+    for run in runs.values():  # of runs with the same labels and documents one: each reads the verdicts of all runs
         for name, count in available_references(session, run.run_id).items():
             if not name.startswith("run:"):
                 counts[name] = max(count, counts.get(name, 0))

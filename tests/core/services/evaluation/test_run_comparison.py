@@ -311,6 +311,18 @@ def test_references_of_the_leaderboard_exclude_runs(session, run_id):
     assert not [name for name in leaderboard_references(session) if name.startswith("run:")]
 
 
+def test_references_of_runs_of_the_same_documents_are_read_once(session, run_id, monkeypatch):
+    again = session.store.runs.create(session.run(run_id).settings, session.store.runs.document_ids(run_id)).run_id
+    fewer = session.store.runs.create(session.run(run_id).settings, session.store.runs.document_ids(run_id)[:2]).run_id
+    read: list[str] = []
+    available = run_comparison.available_references
+    monkeypatch.setattr(run_comparison, "available_references", lambda _, id: read.append(id) or available(_, id))
+    assert leaderboard_references(session)["gold"] == available(session, run_id)["gold"] > 0
+    assert len(read) == 2
+    assert fewer in read
+    assert {run_id, again} & {*read}
+
+
 def test_full_price_includes_cached_replies(tmp_path):
     with studio(tmp_path) as (_, session):
         settings = planning.build_settings(planning.Plan(), make_settings().codebook, 1, session.models)
