@@ -142,9 +142,9 @@ def test_resuming_a_finished_run_makes_no_calls(folder: Path, mock: str) -> None
 
 
 def test_error_names_the_missing_connection_of_a_resumed_run(folder: Path) -> None:
-    with Scripted(debating(extractor="?")) as server:
+    with Scripted(debating(judge="?")) as server:
         annotate(folder, "--connection", f"a={server.url}", "--model", "a/m")
-    result = annotate(folder, "--resume", "r0001", code=2)
+    result = annotate(folder, "--resume", "r0001", "--retry", "unresolved", code=2)
     assert "Add --connection a=URL" in result.stderr
 
 
