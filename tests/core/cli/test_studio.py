@@ -305,6 +305,7 @@ def test_window_without_pywebview_names_the_extra(tmp_path: Path) -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="desktop entries need Linux")
 def test_desktop_entry_starts_the_installed_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "webview", None)  # the extra may be installed
     moot("desktop-entry")
     entry = configparser.ConfigParser(interpolation=None)
     entry.read(tmp_path / "applications" / "moot.desktop", encoding="utf-8")
