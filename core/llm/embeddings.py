@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from importlib import invalidate_caches
 from importlib.util import find_spec
@@ -224,12 +226,17 @@ class MiniLM:
         self._weights: dict[str, Array] = load_file(str(folder / "model.safetensors"))
 
     def __call__(self, texts: Sequence[str]) -> Array:
-        """Return vectors of length 1 in the order of the texts. Texts of similar length are encoded together."""
+        """Return vectors of length 1 in the order of the texts. Texts of similar length are encoded together.
+
+        Several batches are encoded at once, each by one thread.
+        """
         vectors = np.zeros((len(texts), WIDTH), np.float32)
         order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-        for start in range(0, len(order), MINILM_BATCH):
-            numbers = order[start : start + MINILM_BATCH]
-            vectors[numbers] = self._encode([texts[number] for number in numbers])
+        batches = [order[start : start + MINILM_BATCH] for start in range(0, len(order), MINILM_BATCH)]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            encoded = pool.map(lambda numbers: self._encode([texts[number] for number in numbers]), batches)
+            for numbers, of_batch in zip(batches, encoded, strict=True):
+                vectors[numbers] = of_batch
         return vectors
 
     def _encode(self, texts: Sequence[str]) -> Array:
@@ -289,7 +296,11 @@ def _gelu(hidden: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _model() -> MiniLM:
+    from threadpoolctl import threadpool_limits
+
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations or not available():
         raise errors.UsageError("MiniLM is not installed.", "Install it with: moot install-minilm")
+    # Until the process ends: NumPy's own threads wait for each other in a loop, for minutes on a busy machine.
+    threadpool_limits(1, "blas")
     return MiniLM(Path(spec.submodule_search_locations[0]) / "model")
