@@ -227,10 +227,10 @@ def definitions(codebook: Codebook) -> list[tuple[int, str]]:
         pairs += [(number, word) for word in aspect.words[:ASPECT_WORDS] if word.casefold() not in defined]
         numbers[aspect.name].append(number)
     for text, aspects, possible in sentences:
-        found = {number for aspect in aspects for number in numbers[aspect]}
-        if not (found or aspects or possible) and codebook.kind == "multilabel":
-            found = {len(codebook.labels) + len(others)}
-        pairs += [(number, text) for number in sorted(found)]
+        about = {number for aspect in aspects for number in numbers[aspect]}
+        pairs += [(number, text) for number in sorted(about)]
+        if not aspects | possible and codebook.kind == "multilabel":
+            pairs.append((len(codebook.labels) + len(others), text))
     return pairs
 
 
