@@ -133,7 +133,7 @@ def annotate_file(
     _print_reading(built, " (stored in the project)")
     _propose_rater(to_import, codebook)
     _preflight(workspace, settings)
-    planning.check_budget(settings, workspace.models)
+    planning.check_prices(settings, workspace.models)
     _print_overflows(workspace, settings, built.documents)
     session = existing or workspace.open(path)
     try:
@@ -322,7 +322,7 @@ def rerun_run(session: ProjectSession, run_id: str, options: Mapping[str, Any]) 
     for note in run_warnings.batch_warnings(session, settings):
         console.print_message(note)
     _preflight(session, settings)
-    planning.check_budget(settings, session.models)
+    planning.check_prices(settings, session.models)
     return _execute(session, [rerun.create_rerun(session, before, settings, options["limit"]).run_id])
 
 

@@ -127,7 +127,7 @@ def create_runs(session: ProjectSession, comparison: PlannedComparison, document
     able = [(member.settings, member.plan.iterations) for member in comparison.members if member.settings is not None]
     documents = prompt_templates.sample_documents(session, document_ids)
     for settings, _ in able:
-        planning.check_budget(settings, session.models)
+        planning.check_prices(settings, session.models)
         prompt_templates.check_templates(settings, documents)
     runs = []
     for settings, iterations in able:

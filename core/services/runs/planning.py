@@ -320,7 +320,7 @@ def require_prices(settings: RunSettings, models: ModelLibrary, budget: str = "a
             )
 
 
-def check_budget(settings: RunSettings, models: ModelLibrary) -> None:
+def check_prices(settings: RunSettings, models: ModelLibrary) -> None:
     """Raise UsageError as ``require_prices`` does if a run has a budget; after its models were tested."""
     if settings.budget_usd is not None:
         require_prices(settings, models)
@@ -422,7 +422,7 @@ def create_runs(
     Raises UsageError without documents and for a budget with an unpriced model, PromptError for a template that cannot
     be rendered on some of them, and NoSuchModel for a classifier that is not trained yet.
     """
-    check_budget(settings, session.models)
+    check_prices(settings, session.models)
     prompt_templates.check_templates(settings, prompt_templates.sample_documents(session, document_ids))
     settings = session.trainer.pin_classifier(with_learned_limits(settings, session.models))
     settings = settings.model_copy(update={"pace": run_pace(settings.pace, len(document_ids))})
