@@ -1,15 +1,15 @@
-// Ignore the second click of a double click on buttons that would do their action again.
+// Ignore the second click of a double click on buttons that add something.
 //
 // Python cannot tell it from a deliberate click: a busy studio handles both late.
 
-const REPEATABLE = ".st-key-label-add, .st-key-review-undo, .st-key-review-redo, [class*='st-key-icon-persona-add-']";
+const ADDING = ".st-key-label-add, [class*='st-key-icon-persona-add-']";
 
 window.addEventListener(
   "click",
   (event) => {
     const { target, detail } = event; // the keyboard has the detail 0
     const isSecond = detail > 0 && detail % 2 === 0;
-    if (isSecond && target instanceof Element && target.closest(REPEATABLE) !== null) event.stopImmediatePropagation();
+    if (isSecond && target instanceof Element && target.closest(ADDING) !== null) event.stopImmediatePropagation();
   },
   true,
 );

@@ -13,15 +13,13 @@ function received(/** @type {string} */ key, /** @type {number[]} */ details) {
   return count;
 }
 
-test("the second click of a double click does not add or undo again", () => {
-  for (const key of ["st-key-label-add", "st-key-review-undo", "st-key-review-redo", "st-key-icon-persona-add-1"]) {
-    assert.equal(received(key, [1, 2]), 1);
-  }
+test("the second click of a double click does not add again", () => {
+  for (const key of ["st-key-label-add", "st-key-icon-persona-add-1"]) assert.equal(received(key, [1, 2]), 1);
 });
 
 test("deliberate clicks, keys and clicks on other buttons count", () => {
   assert.equal(received("st-key-label-add", [1, 1, 1]), 3);
   assert.equal(received("st-key-label-add", [0, 0]), 2);
   assert.equal(received("st-key-label-add", [1, 2, 3, 4]), 2);
-  assert.equal(received("st-key-review-next", [1, 2]), 2);
+  assert.equal(received("st-key-review-undo", [1, 2, 3]), 3); // fast clicks undo several actions, as in an editor
 });
