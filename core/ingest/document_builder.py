@@ -322,7 +322,7 @@ class _DocumentBuilder:
         )
 
     def _note_row_numbers(self) -> Iterator[str]:
-        """Yield what the numbers of rows in messages mean, if they are neither the ids nor all as far from them."""
+        """Yield what row numbers in messages mean, if some rows have several lines or ids are other row numbers."""
         has_own_ids = self._mapping.id is not None
         distances = {line - row for line, row in zip(self._table.line_numbers, self._table.row_numbers, strict=True)}
         if len(distances) > 1 or (distances != {0} and not has_own_ids):

@@ -86,17 +86,17 @@ class ServerEmbedder:
     def embed(self, texts: Sequence[str]) -> tuple[npt.NDArray[np.float32], int, float | None]:
         """Return the vectors of texts, the tokens that are billed, and the dollars that the server states for them."""
         rows: list[Sequence[float]] = []
-        total, dollars = 0, []
+        total, costs = 0, []
         for chunk in batches(texts):
-            vectors, tokens, stated_usd = self._ask(chunk)
-            dollars.append(stated_usd)
+            vectors, tokens, cost = self._ask(chunk)
+            costs.append(cost)
             total += tokens or -(-sum(map(len, chunk)) // CHARACTERS_PER_TOKEN)
             if len(vectors) != len(chunk):
                 raise errors.MalformedStream(
                     f"{self.connection.name} sent {len(vectors)} vectors for {len(chunk)} texts.", _REMEDY
                 )
             rows += vectors
-        return _vectors(rows, self.connection.name), total, total_cost(dollars)
+        return _vectors(rows, self.connection.name), total, total_cost(costs)
 
     def _ask(self, texts: Sequence[str]) -> _Embedded:
         ask = _ollama if self.connection.dialect == "ollama" else _openai
